@@ -1,0 +1,122 @@
+"""Every error Evertable raises on purpose, each with a stable condition and a next step.
+
+EvertableError
+├── ConfigError                CONFIG_INVALID          every problem of a configuration, with its path
+├── SetupError
+│   ├── JavaNotFoundError      JAVA_NOT_FOUND
+│   ├── JavaTooOldError        JAVA_TOO_OLD
+│   ├── JarsUnavailableError   JARS_UNAVAILABLE        a jar could not be resolved or downloaded
+│   ├── JarChecksumError       JAR_CHECKSUM_MISMATCH   a jar is not the one that jars.lock names
+│   └── OperatorError          OPERATOR_NOT_BUILT      the join operator is missing or does not compile
+├── BrokerError                BROKER_FAILED           the embedded broker did not start or died
+│   └── PortInUseError         PORT_IN_USE
+├── KafkaUnreachableError      KAFKA_UNREACHABLE
+├── TopicNotFoundError         TOPIC_NOT_FOUND
+├── EngineError                ENGINE_FAILED           the engine process did not start or died
+│   ├── NotEnoughSlotsError    NOT_ENOUGH_SLOTS
+│   └── QueryFailedError       QUERY_FAILED            one generation's query stopped with an error
+└── ChangelogError             CHANGELOG_FORMAT        a record that this version cannot read
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+
+class EvertableError(Exception):
+    """What happened, to what, and what to do next; ``condition`` is stable and safe to match on."""
+
+    condition: ClassVar[str] = "EVERTABLE_ERROR"
+
+    def __init__(self, what: str, next_step: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.next_step = next_step
+
+    def __str__(self) -> str:
+        text = f"[{self.condition}] {self.what}"
+        return f"{text} {self.next_step}" if self.next_step else text
+
+
+class ConfigError(EvertableError):
+    """A configuration that cannot be used; ``problems`` lists all of them as ``path: what is wrong``."""
+
+    condition = "CONFIG_INVALID"
+
+    def __init__(self, what: str, problems: Sequence[str], next_step: str = "") -> None:
+        super().__init__(what, next_step)
+        self.problems = tuple(problems)
+
+    def __str__(self) -> str:
+        listed = "".join(f"\n  - {problem}" for problem in self.problems)
+        tail = f"\n{self.next_step}" if self.next_step else ""
+        return f"[{self.condition}] {self.what}{listed}{tail}"
+
+
+class SetupError(EvertableError):
+    """Something that Evertable needs on this machine is missing or wrong."""
+
+    condition = "SETUP_FAILED"
+
+
+class JavaNotFoundError(SetupError):
+    condition = "JAVA_NOT_FOUND"
+
+
+class JavaTooOldError(SetupError):
+    condition = "JAVA_TOO_OLD"
+
+
+class JarsUnavailableError(SetupError):
+    condition = "JARS_UNAVAILABLE"
+
+
+class JarChecksumError(SetupError):
+    condition = "JAR_CHECKSUM_MISMATCH"
+
+
+class OperatorError(SetupError):
+    condition = "OPERATOR_NOT_BUILT"
+
+
+class BrokerError(EvertableError):
+    condition = "BROKER_FAILED"
+
+
+class PortInUseError(BrokerError):
+    condition = "PORT_IN_USE"
+
+
+class KafkaUnreachableError(EvertableError):
+    condition = "KAFKA_UNREACHABLE"
+
+
+class TopicNotFoundError(EvertableError):
+    condition = "TOPIC_NOT_FOUND"
+
+
+class EngineError(EvertableError):
+    condition = "ENGINE_FAILED"
+
+
+class NotEnoughSlotsError(EngineError):
+    """A generation needs more Spark task slots than are free; names both numbers."""
+
+    condition = "NOT_ENOUGH_SLOTS"
+
+    def __init__(self, needed: int, free: int) -> None:
+        super().__init__(
+            f"The generation needs {needed} Spark task slots and {free} are free.",
+            "Give the engine more (engine.master, e.g. local[512]), or retire a generation first.",
+        )
+        self.needed = needed
+        self.free = free
+
+
+class QueryFailedError(EngineError):
+    condition = "QUERY_FAILED"
+
+
+class ChangelogError(EvertableError):
+    condition = "CHANGELOG_FORMAT"
