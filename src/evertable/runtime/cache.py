@@ -1,0 +1,49 @@
+"""The folder that keeps what was downloaded, and how folders appear in it: whole, or not at all."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from evertable.errors import SetupError
+
+
+def cache_folder() -> Path:
+    """$EVERTABLE_CACHE, else $XDG_CACHE_HOME/evertable, else ~/.cache/evertable."""
+    own = os.environ.get("EVERTABLE_CACHE")
+    if own:
+        return Path(own).expanduser().absolute()
+    shared = os.environ.get("XDG_CACHE_HOME")
+    return (Path(shared) if shared else Path.home() / ".cache") / "evertable"
+
+
+@contextmanager
+def locked(name: str) -> Iterator[Path]:
+    """Holds the cache for one kind of work, so that two set-ups at once do it one after the other."""
+    folder = cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / f".{name}.lock").open("w")
+    except OSError as error:
+        raise SetupError(f"The cache folder {folder} cannot be written: {error}", "Set EVERTABLE_CACHE.") from error
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # released when the file is closed, or the process dies
+        yield folder
+
+
+@contextmanager
+def appearing(final: Path) -> Iterator[Path]:
+    """A scratch folder that becomes ``final`` when the block ends well and vanishes when it does not."""
+    scratch = Path(tempfile.mkdtemp(prefix=f".{final.name}-", dir=final.parent))
+    try:
+        yield scratch
+        shutil.rmtree(final, ignore_errors=True)
+        scratch.chmod(0o755)  # mkdtemp makes it private; a cache may be shared
+        scratch.rename(final)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)

@@ -1,0 +1,104 @@
+"""Finds the Java that runs Spark and the broker: JAVA_HOME, then PATH."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from evertable.errors import JavaNotFoundError, JavaTooOldError, SetupError
+
+OLDEST = 17  # what Spark 4.3 and Kafka 4.3 ask for
+_INSTALL_HINT = f"Install Java {OLDEST} or newer (e.g. openjdk-17-jre-headless), or point JAVA_HOME at one."
+_DEBIAN_PACKAGES = ("openjdk-17-jre-headless", "default-jre-headless")  # Debian 13 has no 17 any more
+
+
+@dataclass(frozen=True)
+class Java:
+    """One Java runtime on this machine."""
+
+    executable: Path
+    home: Path
+    major: int
+
+
+def find_java() -> Java:
+    """The Java to use; a JAVA_HOME that is set but unusable is an error, never silently passed over."""
+    home = os.environ.get("JAVA_HOME", "")
+    return _find(home, os.environ.get("PATH", ""))
+
+
+def find_or_install_java(progress: Callable[[str], None]) -> Java:
+    """Like find_java, but on Debian as root installs one when the machine has none."""
+    try:
+        return find_java()
+    except JavaNotFoundError:
+        if os.environ.get("JAVA_HOME") or not _may_install():
+            raise
+    _install(progress)
+    return find_java()
+
+
+def _find(home: str, path: str) -> Java:
+    if home:
+        executable = Path(home) / "bin" / "java"
+        if not os.access(executable, os.X_OK):
+            raise JavaNotFoundError(f"JAVA_HOME is {home}, but there is no bin/java in it.", "Correct or unset it.")
+        return _probe(executable)
+    on_path = shutil.which("java", path=path)
+    if on_path is None:
+        raise JavaNotFoundError("There is no Java: JAVA_HOME is not set and PATH has no java.", _INSTALL_HINT)
+    return _probe(Path(on_path))
+
+
+@cache  # asking a JVM for its version takes a tenth of a second
+def _probe(executable: Path) -> Java:
+    asked = [str(executable), "-XshowSettings:properties", "-version"]
+    try:
+        answer = subprocess.run(asked, capture_output=True, text=True, errors="replace", timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise JavaNotFoundError(f"{executable} does not run: {error}", _INSTALL_HINT) from error
+    said = answer.stderr + answer.stdout
+    version = re.search(r'version "(?:1\.)?(\d+)', said)
+    if answer.returncode != 0 or version is None:
+        first_line = next(iter(said.splitlines()), "it printed nothing")
+        raise JavaNotFoundError(f"{executable} does not run as Java: {first_line}", _INSTALL_HINT)
+    major = int(version.group(1))
+    if major < OLDEST:
+        raise JavaTooOldError(f"{executable} is Java {major}; Spark and Kafka need {OLDEST} or newer.", _INSTALL_HINT)
+    # On macOS /usr/bin/java is a stub, and on Debian a chain of links: only Java itself knows its home.
+    home = re.search(r"^\s*java\.home = (.+)$", said, re.MULTILINE)
+    return Java(executable, Path(home.group(1)) if home else executable.resolve().parents[1], major)
+
+
+def _may_install() -> bool:
+    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+        return False
+    try:
+        release = platform.freedesktop_os_release()
+    except OSError:
+        return False
+    return "debian" in (release.get("ID", ""), *release.get("ID_LIKE", "").split())
+
+
+def _install(progress: Callable[[str], None]) -> None:
+    progress("no Java here: installing one with apt-get (a minute or so)")
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    said = _apt(["update", "-qq"], environment)
+    for package in _DEBIAN_PACKAGES:
+        said = _apt(["install", "-y", "-qq", "--no-install-recommends", package], environment)
+        if shutil.which("java"):
+            return
+    raise SetupError(f"apt-get could not install Java: {said}", _INSTALL_HINT)
+
+
+def _apt(arguments: list[str], environment: dict[str, str]) -> str:
+    """Runs apt-get and gives its last line; whether Java is there afterwards is what counts."""
+    done = subprocess.run(["apt-get", *arguments], env=environment, capture_output=True, text=True, check=False)
+    return next(iter((done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]), f"exit {done.returncode}")
