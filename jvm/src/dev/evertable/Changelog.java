@@ -1,0 +1,64 @@
+package dev.evertable;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+
+/** The bytes of a changelog record, as docs/CHANGELOG-FORMAT.md lays them out. */
+final class Changelog {
+  static final int VERSION = 1;
+  static final int ROW = 1, MATCHES = 2, REJECT = 3;
+  static final int NONE = 0, IDS = 1, IDS_WITH_TIMESTAMPS = 2;
+  static final int HEADER = 28;
+  static final int OFFSET_BITS = 44;
+  static final int MAX_PARTITION = 1 << 19;
+  static final long MAX_OFFSET = 1L << OFFSET_BITS;
+
+  private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final VarHandle INT = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
+
+  private Changelog() {}
+
+  static long getLong(byte[] from, int at) { return (long) LONG.get(from, at); }
+  static void putLong(byte[] to, int at, long value) { LONG.set(to, at, value); }
+  static void putInt(byte[] to, int at, int value) { INT.set(to, at, value); }
+
+  static void header(byte[] to, int kind, int side, int mode, int count, int partition, long offset, long timestamp) {
+    to[0] = VERSION;
+    to[1] = (byte) kind;
+    to[2] = (byte) side;
+    to[3] = (byte) mode;
+    putInt(to, 4, count);
+    putLong(to, 8, offset);
+    putLong(to, 16, timestamp);
+    putInt(to, 24, partition);
+  }
+
+  static int side(byte[] record) { return record[2]; }
+  static long timestamp(byte[] record) { return getLong(record, 16); }
+
+  /** The row's id: partition and offset in one number that sorts like the two. */
+  static long id(byte[] record) { return (long) (int) INT.get(record, 24) << OFFSET_BITS | getLong(record, 8); }
+
+  /** The row's own record with the first matches behind its columns. */
+  static byte[] withMatches(byte[] row, int mode, long[] words, int count) {
+    return append(Arrays.copyOf(row, row.length + 8 * words(mode, count)), row.length, mode, words, count);
+  }
+
+  /** A record of further matches of that row. */
+  static byte[] moreMatches(byte[] row, int mode, long[] words, int count) {
+    byte[] record = Arrays.copyOf(Arrays.copyOf(row, HEADER), HEADER + 8 * words(mode, count));
+    record[1] = MATCHES;
+    return append(record, HEADER, mode, words, count);
+  }
+
+  private static int words(int mode, int count) { return mode == IDS ? count : 2 * count; }
+
+  private static byte[] append(byte[] record, int at, int mode, long[] words, int count) {
+    record[3] = (byte) mode;
+    putInt(record, 4, count);
+    for (int i = 0, n = words(mode, count); i < n; i++) putLong(record, at + 8 * i, words[i]);
+    return record;
+  }
+}

@@ -1,0 +1,185 @@
+package dev.evertable;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.core.exc.StreamConstraintsException;
+import java.io.IOException;
+import java.math.BigInteger;
+import java.nio.charset.StandardCharsets;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.api.java.UDF5;
+
+/**
+ * A Kafka record's value, strictly typed: (value, key, partition, offset, timestamp) → (grouping key, changelog record).
+ *
+ * <p>A value that does not fit becomes a reject record. Rows without a key and rejects get a grouping key that begins
+ * with 0 and is spread over the shuffle partitions; a real key begins with 1. Each Spark task has a copy of its own.
+ */
+public final class StrictParser implements UDF5<byte[], byte[], Integer, Long, Long, Row> {
+  private static final long serialVersionUID = 1;
+  private static final int RAW_BYTES = 1024;
+  private static final JsonFactory JSON = JsonFactory.builder()
+      .disable(JsonFactory.Feature.CHARSET_DETECTION) // UTF-8 or nothing
+      .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
+      .streamReadConstraints(StreamReadConstraints.builder().maxNestingDepth(1000)
+          .maxStringLength(Integer.MAX_VALUE).maxNameLength(Integer.MAX_VALUE).maxNumberLength(Integer.MAX_VALUE).build())
+      .build();
+
+  private final SourceLayout layout;
+  private transient Draft draft;
+
+  public StrictParser(String layout) throws IOException { this.layout = new SourceLayout(layout); }
+
+  @Override public Row call(byte[] value, byte[] key, Integer partition, Long offset, Long timestamp) {
+    if (draft == null) draft = new Draft(layout);
+    try {
+      if (partition >= Changelog.MAX_PARTITION || offset >= Changelog.MAX_OFFSET) {
+        throw new Rejection("ID_OUT_OF_RANGE", "partition " + partition + ", offset " + offset + " has no row id");
+      }
+      read(value, key, partition, offset, timestamp);
+      byte[] record = draft.row(partition, offset, timestamp);
+      if (record.length > layout.maxBytes) {
+        throw new Rejection("ROW_TOO_LARGE", "the row takes " + record.length + " bytes, the changelog takes " + layout.maxBytes);
+      }
+      byte[] joinKey = draft.key();
+      return RowFactory.create(joinKey == null ? spread(offset) : joinKey, record);
+    } catch (Rejection e) {
+      return RowFactory.create(spread(offset), reject(e.getMessage(), value, partition, offset, timestamp));
+    }
+  }
+
+  private void read(byte[] value, byte[] key, int partition, long offset, long timestamp) throws Rejection {
+    if (value == null) throw new Rejection("TOMBSTONE", "the record has no value");
+    if (!Utf8.valid(value)) throw new Rejection("INVALID_UTF8", "the value is not UTF-8");
+    draft.clear();
+    try (JsonParser json = JSON.createParser(value)) {
+      readObject(json);
+    } catch (StreamConstraintsException e) {
+      throw new Rejection(e.getMessage().contains("nesting") ? "TOO_DEEP" : "INVALID_JSON", e.getOriginalMessage());
+    } catch (JsonProcessingException e) {
+      throw invalid(e);
+    } catch (IOException e) {
+      throw new IllegalStateException("reading from memory cannot fail", e);
+    }
+    draft.takeFromRecord(key, partition, offset, timestamp);
+    draft.check();
+  }
+
+  private void readObject(JsonParser json) throws IOException, Rejection {
+    JsonToken first = json.nextToken();
+    if (first == null) throw new Rejection("NOT_AN_OBJECT", "the value is empty");
+    if (first != JsonToken.START_OBJECT) {
+      json.skipChildren(); // broken JSON is told as such
+      throw new Rejection("NOT_AN_OBJECT", "the value is " + named(first));
+    }
+    for (int expected = 0; json.nextToken() == JsonToken.FIELD_NAME;) {
+      int column = layout.column(json.currentName(), expected);
+      JsonToken token = json.nextToken();
+      if (column < 0) {
+        json.skipChildren();
+        continue;
+      }
+      expected = column + 1;
+      try {
+        draft.forget(column); // of duplicate fields the last counts, for its faults too
+        readValue(json, token, column);
+      } catch (Rejection e) {
+        draft.fault(column, e);
+        json.skipChildren();
+      }
+    }
+    try {
+      if (json.nextToken() == null) return;
+    } catch (JsonProcessingException e) {
+      // whatever it is, it is not the end
+    }
+    throw new Rejection("TRAILING_TEXT", "text follows the object");
+  }
+
+  private void readValue(JsonParser json, JsonToken token, int column) throws IOException, Rejection {
+    String name = layout.names[column];
+    ColumnType type = layout.types[column];
+    if (token == JsonToken.VALUE_NULL) return;
+    switch (type) {
+      case STRING -> {
+        expect(token == JsonToken.VALUE_STRING, token, column);
+        draft.text(column, json.getTextCharacters(), json.getTextOffset(), json.getTextLength());
+      }
+      case BOOLEAN -> {
+        expect(token.isBoolean(), token, column);
+        draft.number(column, token == JsonToken.VALUE_TRUE ? 1 : 0);
+      }
+      case INT, LONG -> {
+        expect(token == JsonToken.VALUE_NUMBER_INT, token, column);
+        boolean isInt = type == ColumnType.INT;
+        draft.number(column, Values.integer(json.getTextCharacters(), json.getTextOffset(), json.getTextLength(),
+            isInt ? Integer.MIN_VALUE : Long.MIN_VALUE, isInt ? Integer.MAX_VALUE : Long.MAX_VALUE, name));
+      }
+      case FLOAT -> {
+        expect(token.isNumeric(), token, column);
+        float value = Float.parseFloat(json.getText());
+        if (Float.isInfinite(value)) throw Values.outOfRange(name, json.getTextCharacters(), json.getTextOffset(), json.getTextLength());
+        draft.number(column, Float.floatToRawIntBits(value));
+      }
+      case DOUBLE -> {
+        expect(token.isNumeric(), token, column);
+        double value = Double.parseDouble(json.getText());
+        if (Double.isInfinite(value)) throw Values.outOfRange(name, json.getTextCharacters(), json.getTextOffset(), json.getTextLength());
+        draft.number(column, Double.doubleToRawLongBits(value));
+      }
+      case DECIMAL -> {
+        expect(token.isNumeric() || token == JsonToken.VALUE_STRING, token, column);
+        BigInteger unscaled = Values.decimal(json.getText(), layout.precision[column], layout.scale[column], name);
+        draft.wideNumber(column, unscaled.longValue(), unscaled.shiftRight(64).longValue());
+      }
+      case DATE -> {
+        expect(token == JsonToken.VALUE_STRING, token, column);
+        draft.number(column, Values.date(json.getText(), name));
+      }
+      case TIMESTAMP -> {
+        expect(token == JsonToken.VALUE_STRING || token == JsonToken.VALUE_NUMBER_INT, token, column);
+        draft.number(column, token == JsonToken.VALUE_STRING ? Values.timestamp(json.getText(), name)
+            : Values.timestamp(Values.integer(json.getTextCharacters(), json.getTextOffset(), json.getTextLength(), Long.MIN_VALUE, Long.MAX_VALUE, name), name));
+      }
+      case JSON -> draft.json(column, json);
+    }
+  }
+
+  private void expect(boolean fits, JsonToken token, int column) throws Rejection {
+    if (!fits) throw new Rejection("WRONG_TYPE", "column '" + layout.names[column] + "' wants " + layout.types[column].name().toLowerCase() + ", found " + named(token));
+  }
+
+  static String named(JsonToken token) {
+    return switch (token) {
+      case START_OBJECT -> "an object";
+      case START_ARRAY -> "an array";
+      case VALUE_STRING -> "a string";
+      case VALUE_NUMBER_INT -> "an integer";
+      case VALUE_NUMBER_FLOAT -> "a number with a fraction or exponent";
+      case VALUE_TRUE, VALUE_FALSE -> "a boolean";
+      default -> "null";
+    };
+  }
+
+  private static Rejection invalid(JsonProcessingException e) {
+    String what = e.getOriginalMessage().lines().findFirst().orElse("not JSON");
+    String where = e.getLocation() == null ? "" : " (byte " + e.getLocation().getByteOffset() + ")";
+    return new Rejection("INVALID_JSON", (what.length() <= 160 ? what : what.substring(0, 160) + "…") + where);
+  }
+
+  private byte[] reject(String reason, byte[] value, int partition, long offset, long timestamp) {
+    byte[] why = reason.getBytes(StandardCharsets.UTF_8);
+    int raw = value == null ? 0 : Math.min(value.length, RAW_BYTES);
+    byte[] record = new byte[Changelog.HEADER + why.length + raw];
+    Changelog.header(record, Changelog.REJECT, layout.side, value == null ? 1 : 0, why.length, partition, offset, timestamp);
+    System.arraycopy(why, 0, record, Changelog.HEADER, why.length);
+    if (raw > 0) System.arraycopy(value, 0, record, Changelog.HEADER + why.length, raw);
+    return record;
+  }
+
+  private static byte[] spread(long offset) { return new byte[] {0, (byte) offset}; }
+}

@@ -1,0 +1,116 @@
+"""One generation as one Spark query: read, parse, union, join, write."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as every PySpark program calls it
+from pyspark.sql.classic.column import _to_java_column, _to_seq
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.types import BinaryType, StructType
+
+from evertable.config.columns import Column as SourceColumn
+from evertable.engine.spec import GenerationSpec, SourceSpec
+
+LEFT, RIGHT = 0, 1
+
+# What a changelog message needs beside the row: 5,000 matches of 8 bytes and Kafka's own overhead.
+MATCHES_ALLOWANCE = 64 * 1024
+
+READER = {"max.poll.records": "20000", "fetch.max.wait.ms": "20", "isolation.level": "read_committed"}
+WRITER = {"linger.ms": "2", "batch.size": "262144", "buffer.memory": "67108864"}
+WRITER_ALWAYS = {"acks": "all", "enable.idempotence": "true"}  # a lost or doubled record cannot be mended later
+
+
+def start(spark: SparkSession, spec: GenerationSpec) -> StreamingQuery:
+    """Starts the generation's query; it runs until it is stopped or fails."""
+    left = parse(spark, read(spark, spec, spec.left), spec, spec.left, LEFT)
+    right = parse(spark, read(spark, spec, spec.right), spec, spec.right, RIGHT)
+    return write(join(spark, left.union(right), spec), spec)
+
+
+def read(spark: SparkSession, spec: GenerationSpec, source: SourceSpec) -> DataFrame:
+    """The topic's records, from the offsets that the build found."""
+    reader = (
+        spark.readStream.format("kafka")
+        .option("subscribe", source.topic)
+        .option("startingOffsets", json.dumps({source.topic: source.start}))
+        .option("failOnDataLoss", "true")
+        .options(**kafka({**READER, **source.kafka}))
+    )
+    if spec.trigger == "microbatch":
+        reader = reader.option("maxOffsetsPerTrigger", 200_000)  # keeps a catch-up's batches in memory
+    return reader.load()
+
+
+def parse(spark: SparkSession, records: DataFrame, spec: GenerationSpec, source: SourceSpec, side: int) -> DataFrame:
+    """Rows and rejects as (key, changelog record)."""
+    strictly = strict_parser(spark, spec, source, side)
+    parsed = strictly("value", "key", "partition", "offset", F.unix_millis("timestamp"))
+    return records.select(parsed.alias("parsed")).select("parsed.key", "parsed.record")
+
+
+def join(spark: SparkSession, rows: DataFrame, spec: GenerationSpec) -> DataFrame:
+    """Changelog records: each row with the ids it matches."""
+    joined = _jvm(spark).dev.evertable.KeyedJoin.join(rows._jdf, spec.join.value)
+    return DataFrame(joined.toDF(), spark).toDF("value")
+
+
+def write(changes: DataFrame, spec: GenerationSpec) -> StreamingQuery:
+    """The changes, into the generation's changelog."""
+    limit = {"max.request.size": str(spec.max_message_bytes)}
+    writer = (
+        changes.writeStream.format("kafka")
+        .queryName(f"generation-{spec.generation}")
+        .outputMode("update")
+        .option("topic", spec.changelog_topic)
+        .option("checkpointLocation", spec.checkpoint)
+        .options(**kafka({**WRITER, **spec.changelog_kafka, **WRITER_ALWAYS, **limit}))
+    )
+    if spec.trigger == "microbatch":
+        return writer.trigger(processingTime="0 seconds").start()
+    return writer.trigger(realTime=f"{spec.interval_s} seconds").start()
+
+
+def kafka(properties: dict[str, str]) -> dict[str, str]:
+    """Kafka properties as the connector's options."""
+    return {f"kafka.{name}": value for name, value in properties.items()}
+
+
+def strict_parser(spark: SparkSession, spec: GenerationSpec, source: SourceSpec, side: int) -> Any:
+    """The strict parser of one source, as a function of columns."""
+    layout = {
+        "side": side,
+        "key": source.key,
+        "max_bytes": spec.max_message_bytes - MATCHES_ALLOWANCE,
+        "columns": [column_layout(column) for column in source.columns],
+    }
+    jvm = _jvm(spark)
+    result = StructType().add("key", BinaryType()).add("record", BinaryType())
+    java_type = jvm.org.apache.spark.sql.types.DataType.fromJson(result.json())
+    function = jvm.org.apache.spark.sql.functions.udf(jvm.dev.evertable.StrictParser(json.dumps(layout)), java_type)
+    once = function.asNondeterministic()  # or the optimizer may run it again for each of its two fields
+
+    def apply(*columns: str | Column) -> Column:
+        return Column(once.apply(_to_seq(spark.sparkContext, columns, _to_java_column)))
+
+    return apply
+
+
+def column_layout(column: SourceColumn) -> dict[str, str | int]:
+    """One column, as the parser wants it described."""
+    return {
+        "name": column.name,
+        "type": column.type.kind.value,
+        "precision": column.type.precision,
+        "scale": column.type.scale,
+        "from": column.record_field.value.removeprefix("kafka.") if column.record_field else "json",
+    }
+
+
+def _jvm(spark: SparkSession) -> Any:
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None  # noqa: S101 - only before the context exists
+    return jvm

@@ -1,0 +1,71 @@
+"""What one generation's query needs to know, in plain values that travel over the line protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from evertable.config.columns import Column, ColumnType, RecordField
+from evertable.config.joins import JoinType
+
+Trigger = Literal["realtime", "microbatch"]
+
+
+@dataclass(frozen=True)
+class SourceSpec:
+    """One side of the join; ``start`` holds the first offset of each partition that the build found."""
+
+    name: str
+    topic: str
+    key: str
+    columns: tuple[Column, ...]
+    start: Mapping[int, int]
+    kafka: Mapping[str, str]  # in Java's dialect; may hold secrets
+
+
+@dataclass(frozen=True)
+class GenerationSpec:
+    """One generation's query: both sides, the join, and where its changelog and checkpoint are."""
+
+    generation: int
+    left: SourceSpec
+    right: SourceSpec
+    join: JoinType
+    changelog_topic: str
+    changelog_kafka: Mapping[str, str]
+    max_message_bytes: int  # of the changelog topic
+    checkpoint: str
+    trigger: Trigger = "realtime"
+    interval_s: int = 10
+
+    def slots(self, shuffle_partitions: int) -> int:
+        """Task slots the query holds while it runs: in real-time mode every task of every stage runs at once."""
+        if self.trigger == "microbatch":
+            return 0  # its tasks come and go, and wait for a slot where none is free
+        return len(self.left.start) + len(self.right.start) + shuffle_partitions
+
+
+def to_wire(spec: GenerationSpec) -> dict[str, Any]:
+    """The spec as JSON values."""
+    wire = asdict(spec)
+    for side in ("left", "right"):
+        source: SourceSpec = getattr(spec, side)
+        wire[side]["columns"] = [[c.name, str(c.type), c.record_field] for c in source.columns]
+        wire[side]["start"] = {str(partition): offset for partition, offset in source.start.items()}
+    return wire
+
+
+def from_wire(wire: Mapping[str, Any]) -> GenerationSpec:
+    """The spec that ``to_wire`` wrote."""
+    sides = {side: _source_from_wire(wire[side]) for side in ("left", "right")}
+    return GenerationSpec(**{**wire, **sides, "join": JoinType(wire["join"])})
+
+
+def _source_from_wire(wire: Mapping[str, Any]) -> SourceSpec:
+    columns = tuple(
+        Column(name, ColumnType.parse(spelled), RecordField(field) if field else None)
+        for name, spelled, field in wire["columns"]
+    )
+    start = {int(partition): offset for partition, offset in wire["start"].items()}
+    return SourceSpec(**{**wire, "columns": columns, "start": start})
