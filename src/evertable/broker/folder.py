@@ -1,0 +1,102 @@
+"""A broker's data folder: formatted once as Kafka asks, and in use by one broker at a time."""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import os
+import shutil
+import subprocess
+import time
+import uuid
+from pathlib import Path
+
+from evertable.broker.settings import NODE_ID, server_properties
+from evertable.errors import BrokerError
+from evertable.runtime.cache import appearing, locked
+from evertable.runtime.jars import jar_paths
+from evertable.runtime.java import find_java
+
+_CHECKPOINT = "bootstrap.checkpoint"
+_LOCK_WAIT_S = 5.0  # a broker whose owner has just died needs a moment to be gone
+
+
+class DataFolder:
+    """Where one broker keeps its records (``kafka/``), its log (``logs/``) and its server.properties."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.kafka = root / "kafka"
+        self.logs = root / "logs"
+        self.properties = root / "server.properties"
+
+    def format(self) -> str:
+        """Makes a new folder usable by Kafka, leaves a used one alone; gives the cluster's id."""
+        meta = self.kafka / "meta.properties"
+        self.logs.mkdir(parents=True, exist_ok=True)
+        if not meta.exists():
+            self.kafka.mkdir(exist_ok=True)
+            shutil.copyfile(_template(), self.kafka / _CHECKPOINT)
+            scratch = meta.with_suffix(".new")
+            scratch.write_text(
+                f"version=1\ncluster.id={_kafka_uuid()}\nnode.id={NODE_ID}\ndirectory.id={_kafka_uuid()}\n"
+            )
+            scratch.replace(meta)  # last: a folder with this file is a whole one
+        lines = dict(line.split("=", 1) for line in meta.read_text().splitlines() if "=" in line)
+        return lines["cluster.id"].replace("\\", "")
+
+    def lock(self) -> int:
+        """An open file that keeps other brokers out for as long as any process holds it open."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        file = os.open(self.root / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+        deadline = time.monotonic() + _LOCK_WAIT_S
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return file
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    os.close(file)
+                    raise BrokerError(
+                        f"Another broker is using the data folder {self.root}.", "Stop it, or choose another folder."
+                    ) from None
+                time.sleep(0.05)
+
+    def log_tail(self, lines: int = 15) -> str:
+        """The end of what the broker wrote, for error messages."""
+        tail: list[str] = []
+        for name in ("broker.log", "console.log"):
+            file = self.logs / name
+            if file.exists():
+                tail += file.read_text(errors="replace").splitlines()[-lines:]
+        return "\n".join(f"  {line}" for line in tail) or "  (it wrote nothing)"
+
+
+def _template() -> Path:
+    """Kafka's own bootstrap.checkpoint (its feature levels), made once per machine: its tool takes a second."""
+    jars = jar_paths("broker")
+    with locked("broker-format") as cache:
+        home = cache / "broker-format" / jars[0].parent.name
+        if not (home / _CHECKPOINT).exists():
+            home.parent.mkdir(exist_ok=True)
+            with appearing(home) as scratch:
+                _run_storage_tool(jars, scratch)
+        return home / _CHECKPOINT
+
+
+def _run_storage_tool(jars: list[Path], scratch: Path) -> None:
+    properties = scratch / "server.properties"
+    properties.write_text(server_properties(9092, 9093, scratch, {}))
+    command = [str(find_java().executable), "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    command += ["-cp", os.pathsep.join(map(str, jars)), "kafka.tools.StorageTool"]
+    command += ["format", "-t", _kafka_uuid(), "-c", str(properties)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0 or not (scratch / _CHECKPOINT).exists():
+        raise BrokerError(f"Kafka could not format a folder.\n{(done.stdout + done.stderr).strip()}")
+
+
+def _kafka_uuid() -> str:
+    while True:
+        text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        if not text.startswith("-"):  # Kafka's own rule: it would look like an option
+            return text

@@ -1,0 +1,31 @@
+"""Free ports for the broker, and whether a given one is free."""
+
+from __future__ import annotations
+
+import errno
+import random
+import socket
+
+# Below the range that kernels take for outgoing connections (32768 and up): while the broker is down, one of its
+# own clients could otherwise be given the broker's port, or even connect to itself.
+_CANDIDATES = range(20000, 32000)
+
+
+def is_free(host: str, port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as Java does: closed connections do not count
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            if error.errno in (errno.EADDRINUSE, errno.EACCES):
+                return False
+            raise
+    return True
+
+
+def choose(host: str, *, besides: int = 0) -> int:
+    """A port that is free now; another process may still take it first, so be ready to choose again."""
+    while True:
+        port = random.choice(_CANDIDATES)  # noqa: S311 - spreads, protects nothing
+        if port != besides and is_free(host, port):
+            return port

@@ -1,0 +1,66 @@
+"""The broker's server.properties: one KRaft node on the loopback interface, small and quick to start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+HOST = "127.0.0.1"
+NODE_ID = 1
+
+_ONE_NODE = {
+    "process.roles": "broker,controller",
+    "node.id": str(NODE_ID),
+    "controller.listener.names": "CONTROLLER",
+    "inter.broker.listener.name": "PLAINTEXT",
+    # Internal topics: one copy, one partition.
+    "offsets.topic.replication.factor": "1",
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.num.partitions": "1",
+    "transaction.state.log.min.isr": "1",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.num.partitions": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+    # A typo in a topic's name is an error, not a new topic.
+    "auto.create.topics.enable": "false",
+    # Nobody to wait for.
+    "group.initial.rebalance.delay.ms": "0",
+    "controlled.shutdown.max.retries": "1",
+    # After a crash the node is refused until its own old session has run out, so that is short (9 s by default);
+    # much shorter, and a busy machine that stalls for seconds would fence its only node.
+    "broker.session.timeout.ms": "5000",
+    "broker.heartbeat.interval.ms": "500",
+    # By default 128 MB of heap go to the log cleaner alone.
+    "log.cleaner.dedupe.buffer.size": str(16 * 1024 * 1024),
+    "num.network.threads": "2",
+    "num.io.threads": "4",
+}
+
+
+def server_properties(port: int, controller_port: int, log_dir: Path, extra: Mapping[str, str]) -> str:
+    """The file's text; ``extra`` wins over everything."""
+    listener, controller = f"{HOST}:{port}", f"{HOST}:{controller_port}"
+    settings = {
+        **_ONE_NODE,
+        "controller.quorum.voters": f"{NODE_ID}@{controller}",
+        "listeners": f"PLAINTEXT://{listener},CONTROLLER://{controller}",
+        "advertised.listeners": f"PLAINTEXT://{listener}",
+        "log.dirs": str(log_dir),
+        **extra,
+    }
+    return "".join(f"{_escape(name)}={_escape(value)}\n" for name, value in settings.items())
+
+
+def _escape(text: str) -> str:
+    r"""As java.util.Properties reads it back: a backslash, a line's end and the separators are special."""
+    special = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", " ": "\\ ", "=": "\\=", ":": "\\:", "#": "\\#", "!": "\\!"}
+    return "".join(
+        special.get(char) or (char if char.isascii() else "".join(f"\\u{unit:04x}" for unit in _utf16(char)))
+        for char in text
+    )
+
+
+def _utf16(char: str) -> list[int]:
+    encoded = char.encode("utf-16-be")
+    return [int.from_bytes(encoded[at : at + 2]) for at in range(0, len(encoded), 2)]
