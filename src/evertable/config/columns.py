@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+
+from evertable.config.problems import Problem, invalid, nearest
 
 MAX_PRECISION = 38  # what a 128-bit decimal holds
 
@@ -77,3 +80,53 @@ class Column:
     name: str
     type: ColumnType
     record_field: RecordField | None = None
+
+    @classmethod
+    def parse(cls, name: str, spec: object) -> Column:
+        """The column that ``long``, ``{type: long}`` or ``{from: kafka.offset}`` describes; ValueError if none."""
+        if not name.strip() or not name.isprintable():
+            raise ValueError("a column's name must not be empty and must be printable")
+        if isinstance(spec, str):
+            return cls(name, ColumnType.parse(spec))
+        if not isinstance(spec, Mapping):
+            raise ValueError("has no type; write a type such as string, or {from: kafka.timestamp}")
+        given = {str(key): value for key, value in spec.items() if value is not None}
+        for key in given:
+            if key not in ("type", "from"):
+                raise ValueError(f"'{key}' is unknown; {nearest(key, ('type', 'from'))}")
+        if not given or not all(isinstance(value, str) for value in given.values()):
+            raise ValueError("needs a type (type: long), or where it comes from (from: kafka.timestamp)")
+        stated = ColumnType.parse(given["type"]) if "type" in given else None
+        if "from" in given:
+            record_field = _record_field(given["from"])
+            implied = ColumnType(RECORD_FIELD_KINDS[record_field])
+            if stated not in (None, implied):
+                raise ValueError(f"{record_field} is {implied}, not {stated}; leave the type out")
+            return cls(name, implied, record_field)
+        return cls(name, ColumnType.parse(given["type"]))
+
+
+def parse_columns(raw: object) -> tuple[Column, ...]:
+    """The columns of one source, in the order they are given; every problem at once."""
+    if isinstance(raw, tuple) and all(isinstance(column, Column) for column in raw):
+        return raw
+    if not isinstance(raw, Mapping):
+        raise ValueError("must be a mapping (column: type)")
+    if not raw:
+        raise ValueError("is empty")
+    columns, problems = [], []
+    for name, spec in raw.items():
+        try:
+            columns.append(Column.parse(str(name), spec))
+        except ValueError as error:
+            problems.append(Problem((str(name),), str(error)))
+    if problems:
+        raise invalid(problems)
+    return tuple(columns)
+
+
+def _record_field(text: str) -> RecordField:
+    spelled = text.strip().lower()
+    if spelled not in set(RecordField):
+        raise ValueError(f"'{text}' is nothing a column can come from; {nearest(text, RecordField)}")
+    return RecordField(spelled)

@@ -1,0 +1,52 @@
+"""Configuration: ``evertable.yaml``, the environment over it, and the typed, frozen models they become."""
+
+from __future__ import annotations
+
+from evertable.config.columns import Column, ColumnType, Kind, RecordField, parse_columns
+from evertable.config.joins import JoinedColumn, JoinType, Side, joined_columns
+from evertable.config.kafka_properties import KafkaProperties, Role
+from evertable.config.loading import load, places_searched
+from evertable.config.models import (
+    Changelog,
+    Config,
+    Engine,
+    Join,
+    LogFormat,
+    Logging,
+    LogLevel,
+    Section,
+    Source,
+    Trigger,
+)
+from evertable.config.properties import Properties
+from evertable.config.rendering import effective
+from evertable.config.start import Start
+
+__all__ = [
+    "Changelog",
+    "Column",
+    "ColumnType",
+    "Config",
+    "Engine",
+    "Join",
+    "JoinType",
+    "JoinedColumn",
+    "KafkaProperties",
+    "Kind",
+    "LogFormat",
+    "LogLevel",
+    "Logging",
+    "Properties",
+    "RecordField",
+    "Role",
+    "Section",
+    "Side",
+    "Source",
+    "Start",
+    "Trigger",
+    "effective",
+    "joined_columns",
+    "load",
+    "parse_columns",
+    "places_searched",
+]

@@ -1,0 +1,156 @@
+"""What no section can know alone: defaults taken from another section, and whether the sections agree."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from evertable.config import names
+from evertable.config.joins import JoinType, Side, joined_columns
+from evertable.config.kafka_names import is_security
+from evertable.config.kafka_properties import OFFSET_RESETS
+from evertable.config.problems import Problem, nearest
+from evertable.config.properties import flatten
+
+if TYPE_CHECKING:
+    from evertable.config.models import Changelog, Config, Join, Source
+
+
+def with_defaults(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The raw configuration with each source's name and start, and the join's sides, where they are not given."""
+    filled = dict(data)
+    sources = data.get("sources")
+    if not isinstance(sources, Mapping):
+        return filled
+    shared = _offset_reset(data.get("kafka"))
+    filled["sources"] = {str(name): _filled(str(name), source, shared) for name, source in sources.items()}
+    join = data.get("join") or {}
+    if isinstance(join, Mapping):
+        filled["join"] = _with_sides(join, [str(name) for name in sources])
+    return filled
+
+
+def _filled(name: str, source: object, shared_reset: str | None) -> object:
+    if source is None:
+        source = {}
+    if not isinstance(source, Mapping):
+        return source
+    given = {key: value for key, value in source.items() if value is not None}
+    reset = _offset_reset(given.get("kafka")) or shared_reset
+    return {"name": name, **({"start": reset} if reset else {}), **given}
+
+
+def _offset_reset(kafka: object) -> str | None:
+    """What ``auto.offset.reset`` means as a start, if it is given and right."""
+    try:
+        flat = flatten(kafka) if isinstance(kafka, Mapping) else {}
+    except ValueError:
+        return None
+    return OFFSET_RESETS.get(str(flat.get("auto.offset.reset")).strip().lower())
+
+
+def _with_sides(join: Mapping[str, Any], sources: list[str]) -> dict[str, Any]:
+    given = {key: value for key, value in join.items() if value is not None}
+    left = given.get("left") or next((name for name in sources if name != given.get("right")), "")
+    right = given.get("right") or next((name for name in sources if name != left), "")
+    return {**given, "left": left, "right": right}
+
+
+def disagreements(
+    app: str | None,
+    named: Collection[str] | None,
+    sources: Mapping[str, Source],
+    join: Join | None,
+    changelog: Changelog | None,
+) -> list[Problem]:
+    """What is wrong between sections. A part that is wrong in itself is None, or ``named`` but not in ``sources``."""
+    found: list[Problem] = []
+    if named is not None:
+        found += _names(named)
+    found += [
+        Problem(("sources", name, "name"), "is what stands before the colon; leave it out")
+        for name, source in sources.items()
+        if source.name != name
+    ]
+    if join is not None:
+        found += _join(sources if named is None else named, sources, join)
+    if app is not None and changelog is not None:
+        found += _changelog_names(app, sources, changelog)
+    return found
+
+
+def _names(named: Collection[str]) -> Iterator[Problem]:
+    if len(named) < 2:
+        yield Problem(("sources",), f"at least two are needed, there {'is one' if named else 'are none'}")
+    seen: dict[str, str] = {}
+    for name in named:
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            yield Problem(("sources", name), f"differs from '{other}' in case only")
+
+
+def _join(named: Collection[str], sources: Mapping[str, Source], join: Join) -> Iterator[Problem]:
+    for side, name in (("left", join.left), ("right", join.right)):
+        if name and name not in named:
+            yield Problem(("join", side), f"'{name}' is no source; {nearest(name, named)}")
+    if join.left == join.right and join.left:
+        yield Problem(("join", "right"), f"'{join.right}' is the left source too; two are needed, even for one topic")
+    elif join.left in sources and join.right in sources:
+        left, right = sources[join.left], sources[join.right]
+        if left.key_column.type != right.key_column.type:
+            mine, theirs = right.key_column.type, left.key_column.type
+            yield Problem(("sources", join.right, "key"), f"is {mine}, but the key of '{join.left}' is {theirs}")
+        yield from _clashes(left, right)
+
+
+def _clashes(left: Source, right: Source) -> Iterator[Problem]:
+    """Columns that no renaming can tell apart; for every join, as a control message may change it any time."""
+    reported = set()
+    for join in JoinType:
+        columns = joined_columns(join, left, right)
+        seen = {column.name for column in columns if column.column is None or column.name == column.column.name}
+        for column in columns:
+            source = left if column.side is Side.LEFT else right
+            if column.column is None or column.name == column.column.name or (source.name, column.name) in reported:
+                continue
+            if column.name in seen:
+                reported.add((source.name, column.name))
+                what = f"would be called '{column.name}' in the joined table, and so is another column"
+                yield Problem(("sources", source.name, "columns", column.column.name), what)
+            seen.add(column.name)
+
+
+def _changelog_names(app: str, sources: Mapping[str, Source], changelog: Changelog) -> Iterator[Problem]:
+    longest = len(f"{changelog.prefix}.{app}.g") + names.MAX_GENERATION_DIGITS
+    if longest > names.MAX_TOPIC:
+        yield Problem(
+            ("changelog", "prefix"), f"is too long, with app: a topic's name has at most {names.MAX_TOPIC} characters"
+        )
+    pattern = names.changelog_pattern(changelog.prefix, app)
+    for name, source in sources.items():
+        if pattern.fullmatch(source.topic):
+            yield Problem(("sources", name, "topic"), f"'{source.topic}' is a changelog of Evertable's own")
+
+
+def remarks(config: Config) -> Iterator[Problem]:
+    """What is allowed and still worth a sentence."""
+    for path, kafka in _kafka_sections(config):
+        for problem in kafka.remarks():
+            yield Problem((*path, *problem.path), problem.what)
+        elsewhere = path != ("kafka",) and kafka.is_another_cluster_than(config.kafka)
+        if elsewhere and any(map(is_security, config.kafka)) and not any(map(is_security, kafka)):
+            yield Problem(path, "names another cluster, which is not told the security properties of kafka")
+    for name in config.sources:
+        if name not in (config.join.left, config.join.right):
+            yield Problem(("sources", name), "is not part of the join and is not read")
+    for name in config.engine.spark:
+        if not name.startswith("spark."):
+            yield Problem(("engine", "spark", name), "Spark's settings begin with 'spark.'; this may have no effect")
+
+
+def _kafka_sections(config: Config) -> Iterator[tuple[tuple[str, ...], Any]]:
+    yield ("kafka",), config.kafka
+    for name, source in config.sources.items():
+        yield ("sources", name, "kafka"), source.kafka
+    if config.changelog.kafka is not None:
+        yield ("changelog", "kafka"), config.changelog.kafka

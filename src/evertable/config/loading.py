@@ -1,0 +1,168 @@
+"""From a file and the environment to a ``Config``, or to every problem at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from evertable.config import checks, document
+from evertable.config.document import Data
+from evertable.config.environment import PREFIX, Twins
+from evertable.config.expansion import Expansion
+from evertable.config.models import Changelog, Config, Join, Section, Source
+from evertable.config.problems import MISSING, NOT_SHOWN, Problem, dotted, touches, worded
+from evertable.config.secrets import MASK, SecretText
+from evertable.config.structure import PROPERTIES, known_keys, paths
+from evertable.errors import ConfigError
+
+FILE = "evertable.yaml"
+VARIABLE = "EVERTABLE_CONFIG"
+NEXT_STEP = "docs/CONFIGURATION.md describes every key."
+
+Model = TypeVar("Model", bound=Section)
+
+
+def load(path: Path | None = None, env: Mapping[str, str] | None = None) -> Config:
+    """The configuration in ``path`` (or where it is looked for), with ``env`` (or the process's) laid over it."""
+    env = os.environ if env is None else env
+    places = [path] if path is not None else places_searched(env)
+    found = next((place for place in places if place.exists()), None)
+    if found is None and (path is not None or VARIABLE in env or not _has_twins(env)):
+        raise ConfigError(
+            "No configuration was found.",
+            [f"{place}: there is no such file" for place in places],
+            f"Write one ({NEXT_STEP}), or name it: evertable check FILE, or {VARIABLE}=FILE.",
+        )
+    text = "" if found is None else _read(found)
+    return _Loading(found, env).config(text)
+
+
+def places_searched(env: Mapping[str, str]) -> list[Path]:
+    """Where a configuration is looked for if none is named; only where ``EVERTABLE_CONFIG`` says, if it does."""
+    if chosen := env.get(VARIABLE):
+        return [Path(chosen).expanduser()]
+    own = env.get("XDG_CONFIG_HOME") or (f"{env['HOME']}/.config" if env.get("HOME") else "")
+    return [Path(FILE), *([Path(own) / "evertable" / FILE] if own else []), Path("/etc/evertable") / FILE]
+
+
+def _has_twins(env: Mapping[str, str]) -> bool:
+    return any(name.startswith(PREFIX) and "__" in name and env[name] for name in env)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read.", [f"{path}: {error.strerror}"]) from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path} cannot be used.", [f"{path}: it is not UTF-8 text"], NEXT_STEP) from None
+
+
+class _Loading:
+    """One load: what was met on the way, so that every problem can name its line and hide what is secret."""
+
+    def __init__(self, path: Path | None, env: Mapping[str, str]) -> None:
+        self.path = path
+        self.folder = path.parent if path is not None else Path()
+        self.env = env
+        self.problems: list[Problem] = []
+        self.origins: dict[str, str] = {}
+        self.secrets: dict[str, str] = {}  # dotted path → the value that must not be shown
+
+    def config(self, text: str) -> Config:
+        data = self._data(text)
+        config: Config | None = None
+        try:
+            config = Config.model_validate(data, context={"folder": self.folder})
+        except ValidationError as error:
+            self.problems += self._from_models(error, data)
+        if config is None or self.problems:
+            raise self._refused() from None  # the cause would carry the values
+        config._path = self.path
+        config._hidden = frozenset(self.secrets)
+        return config
+
+    def _data(self, text: str) -> dict[str, Data]:
+        read = document.parse(text)
+        self.problems += read.problems
+        self.origins |= {where: f"line {line}" for where, line in read.lines.items()}
+        if read.data is not None and not isinstance(read.data, dict):
+            self.problems.append(Problem((), "the file must be a mapping (kafka: …, sources: …)"))
+        if not isinstance(read.data, dict) and self.problems:
+            raise self._refused()
+        expansion = Expansion(self.env, self.folder)
+        expanded = expansion.expand(read.data or {})
+        twins = Twins(paths(), PROPERTIES)
+        data = twins.over(expanded if isinstance(expanded, dict) else {}, self.env)
+        self.problems += expansion.problems + twins.problems
+        self.origins |= twins.origins
+        self.secrets = {dotted(path): value for path, value in _secrets(data)}
+        return data
+
+    def _from_models(self, error: ValidationError, data: Mapping[str, Data]) -> list[Problem]:
+        """pydantic's problems, and those between the sections that are right in themselves."""
+        already = {problem.where for problem in self.problems}  # what could not be expanded is not judged further
+        found = worded(error, known_keys, self.secrets) + _between_sections(data)
+        return [problem for problem in dict.fromkeys(found) if problem.where not in already]
+
+    def _refused(self) -> ConfigError:
+        name = str(self.path) if self.path is not None else "The configuration from the environment"
+        many = f"{len(self.problems)} problems" if len(self.problems) > 1 else "a problem"
+        return ConfigError(f"{name} has {many}.", [self._shown(problem) for problem in self.problems], NEXT_STEP)
+
+    def _shown(self, problem: Problem) -> str:
+        origin = self.origins.get(problem.where, "") if problem.path else ""
+        text = f"{problem} ({origin})" if origin and "line" not in problem.what else str(problem)
+        for where, secret in self.secrets.items():
+            if secret and secret in problem.what and touches(problem.path, [where]):
+                text = f"{problem.where}: {NOT_SHOWN}"
+            elif len(secret) > 3:  # a shorter one would blot out ordinary words
+                text = text.replace(secret, MASK)
+        return text
+
+
+def _secrets(data: Data, at: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    match data:
+        case SecretText():
+            yield at, str(data)
+        case dict():
+            for name, value in data.items():
+                yield from _secrets(value, (*at, name))
+        case list():
+            for index, item in enumerate(data):
+                yield from _secrets(item, (*at, str(index)))
+
+
+def _between_sections(data: Mapping[str, Any]) -> list[Problem]:
+    """The cross-checks on whatever parts are right, so that they need no second run to be seen."""
+    filled = checks.with_defaults(data)
+    given = filled.get("sources")
+    raw = given if isinstance(given, dict) else {}
+    found: list[Problem] = []
+    sources = {}
+    for name, value in raw.items():
+        source, inside = _attempt(Source, value)
+        found += [Problem(("sources", name, *problem.path), problem.what) for problem in inside]
+        if source is not None:
+            sources[name] = source
+    named = list(raw) if isinstance(given, dict) else None
+    join, changelog = _attempt(Join, filled.get("join"))[0], _attempt(Changelog, filled.get("changelog"))[0]
+    return found + checks.disagreements(str(filled.get("app") or "demo"), named, sources, join, changelog)
+
+
+def _attempt(model: type[Model], value: object) -> tuple[Model | None, list[Problem]]:
+    """A section without those of its keys that are wrong, if it can do without them; and what else is wrong then."""
+    try:
+        return model.model_validate(value), []
+    except ValidationError as error:
+        wrong = {details["loc"][0] for details in error.errors() if details["loc"]}
+    if not isinstance(value, dict):
+        return None, []
+    try:
+        return model.model_validate({key: item for key, item in value.items() if key not in wrong}), []
+    except ValidationError as error:
+        return None, [problem for problem in worded(error, known_keys) if problem.what != MISSING]

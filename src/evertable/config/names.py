@@ -1,0 +1,41 @@
+"""Names that end up in Kafka: topics, and the parts our own topics are named of."""
+
+from __future__ import annotations
+
+import re
+
+MAX_TOPIC = 249  # Kafka's own limit
+MAX_GENERATION_DIGITS = 10  # room left for them in a changelog's name
+
+_LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
+_SOURCE = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*")
+
+
+def topic(name: str) -> str:
+    """``name`` if Kafka allows a topic to be called so; else ValueError."""
+    if name in (".", ".."):
+        raise ValueError(f"'{name}' cannot name a topic")
+    if len(name) > MAX_TOPIC:
+        raise ValueError(f"a topic's name has at most {MAX_TOPIC} characters, not {len(name)}")
+    return topic_part(name)
+
+
+def topic_part(name: str) -> str:
+    """``name`` if it can be part of a topic's name; else ValueError."""
+    if not name:
+        raise ValueError("is empty")
+    if not _LEGAL.fullmatch(name):
+        raise ValueError(f"'{name}' is not allowed in a topic's name; letters, digits, '.', '_' and '-' are")
+    return name
+
+
+def source(name: str) -> str:
+    """``name`` if it can name a source; columns, control keys and environment variables are named after it."""
+    if not _SOURCE.fullmatch(name):
+        raise ValueError(f"'{name}' cannot name a source; letters, digits and single '_' are fine, a letter first")
+    return name
+
+
+def changelog_pattern(prefix: str, app: str) -> re.Pattern[str]:
+    """What the changelogs of ``app`` are called, whatever their generation."""
+    return re.compile(rf"{re.escape(prefix)}\.{re.escape(app)}\.g\d+")

@@ -1,0 +1,130 @@
+"""Problems of a configuration: where, and what is wrong there, in an operator's words.
+
+pydantic finds most of them; its own sentences name Python's types and echo values, so they are said anew here.
+A value that expansion made secret is never echoed.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
+
+NOT_SHOWN = "the value (not shown, it may be a secret) does not fit here"
+MISSING = "is missing"
+
+SILENT = frozenset({"default_factory_not_called"})  # a default that another problem kept from being worked out
+
+_WORDS: dict[str, str] = {
+    "missing": MISSING,
+    "int_parsing": "{input} is no whole number",
+    "int_parsing_size": "{input} is too large a number",
+    "int_type": "{input} is no whole number",
+    "int_from_float": "{input} is no whole number",
+    "float_parsing": "{input} is no number",
+    "float_type": "{input} is no number",
+    "finite_number": "{input} is no finite number",
+    "bool_parsing": "{input} is neither true nor false",
+    "bool_type": "{input} is neither true nor false",
+    "string_type": "must be one text, not a list or a mapping",
+    "string_too_short": "is empty",
+    "greater_than_equal": "{input} is too small; the least is {ge}",
+    "less_than_equal": "{input} is too large; the most is {le}",
+    "dict_type": "must be a mapping (name: value)",
+    "mapping_type": "must be a mapping (name: value)",
+    "model_type": "must be a mapping (name: value)",
+    "model_attributes_type": "must be a mapping (name: value)",
+}
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong, at one place of the configuration."""
+
+    path: tuple[str, ...]
+    what: str
+
+    @property
+    def where(self) -> str:
+        return dotted(self.path)
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}" if self.path else self.what
+
+
+def dotted(path: Iterable[str | int]) -> str:
+    """A path as people write it; nested and dotted spellings of a property come out the same."""
+    return ".".join(str(part) for part in path)
+
+
+def touches(path: Iterable[str | int], hidden: Collection[str]) -> bool:
+    """Whether a value at or below ``path`` is one of the (dotted) ``hidden`` ones."""
+    where = dotted(path)
+    return any(secret == where or secret.startswith(f"{where}.") for secret in hidden)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """What to say after "x is unknown": the likeliest of the known words, or all of them."""
+    choices = list(known)
+    folded = {choice.lower(): choice for choice in choices}
+    if close := difflib.get_close_matches(word.lower(), folded, n=1):
+        return f"did you mean '{folded[close[0]]}'?"
+    return f"known are {', '.join(choices)}" if choices else ""
+
+
+def invalid(problems: Iterable[Problem]) -> ValidationError:
+    """The problems as pydantic's error, for validators that find several; pydantic puts its own path before theirs."""
+    return ValidationError.from_exception_data(
+        "configuration",
+        [
+            InitErrorDetails(type=PydanticCustomError("problem", "{what}", {"what": what}), loc=path, input=None)
+            for path, what in problems
+        ],
+        hide_input=True,
+    )
+
+
+def worded(
+    error: ValidationError, known_keys: Callable[[tuple[str, ...]], Iterable[str]], hidden: Collection[str] = ()
+) -> list[Problem]:
+    """Every problem that pydantic found; values at the ``hidden`` (dotted) paths are not repeated."""
+    found = []
+    for details in error.errors(include_url=False):
+        if details["type"] in SILENT:
+            continue
+        path = tuple(str(part) for part in details["loc"] if part != "[key]")
+        found.append(Problem(path, _sentence(details, path, known_keys, touches(path, hidden))))
+    return found
+
+
+def _sentence(
+    details: ErrorDetails, path: tuple[str, ...], known_keys: Callable[[tuple[str, ...]], Iterable[str]], hidden: bool
+) -> str:
+    kind, context = details["type"], details.get("ctx", {})
+    if kind == "extra_forbidden":
+        return f"is unknown; {nearest(path[-1], known_keys(path[:-1]))}"
+    words = _WORDS.get(kind, "{message}")
+    if hidden and kind != "missing":
+        return NOT_SHOWN
+    return words.format_map(_Gaps(context, input=_echo(details["input"]), message=_message(details)))
+
+
+class _Gaps(dict[str, Any]):
+    """What the sentences above may name; limits such as 1.0 are said as 1."""
+
+    def __init__(self, context: Mapping[str, Any], **more: Any) -> None:
+        limits = {name: f"{value:g}" if isinstance(value, float) else value for name, value in context.items()}
+        super().__init__({**limits, **more})
+
+
+def _message(details: ErrorDetails) -> str:
+    return details["msg"].removeprefix("Value error, ")
+
+
+def _echo(value: object) -> str:
+    if not isinstance(value, str | int | float):
+        return "a list or a mapping"
+    text = str(value)
+    return f"'{text[:60]}…'" if len(text) > 60 else f"'{text}'"

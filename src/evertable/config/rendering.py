@@ -1,0 +1,59 @@
+"""The effective configuration as YAML that could be loaded again, with a mask where a secret is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+import yaml
+
+from evertable.config.columns import Column
+from evertable.config.expansion import escape
+from evertable.config.models import Config, Section
+from evertable.config.problems import dotted
+from evertable.config.properties import Properties
+from evertable.config.secrets import MASK
+from evertable.config.start import Start
+
+Path = tuple[str, ...]
+
+
+def effective(config: Config) -> str:
+    """Everything that is in effect: defaults, the environment and expansions included."""
+    return yaml.safe_dump(_Rendering(config).plain(config), sort_keys=False, allow_unicode=True, width=1000)
+
+
+class _Rendering:
+    def __init__(self, config: Config) -> None:
+        self.hidden = config.hidden
+
+    def plain(self, value: object, at: Path = ()) -> object:
+        match value:
+            case Section():
+                keys = [key for key in type(value).model_fields if key != "name"]  # a source's name is its key
+                return {key: self.plain(getattr(value, key), (*at, key)) for key in keys}
+            case Properties():
+                return {name: _text(text, text == MASK) for name, text in value.masked().items()}
+            case Mapping():
+                return {name: self.plain(item, (*at, name)) for name, item in value.items()}
+            case tuple():
+                return {column.name: self._column(column, (*at, column.name)) for column in value}
+            case Enum() | Start():
+                return self._hide(str(value), at)
+            case float() if value.is_integer():
+                return int(value)
+            case str():
+                return self._hide(value, at)
+        return value
+
+    def _column(self, column: Column, at: Path) -> object:
+        if column.record_field is not None:
+            return {"from": column.record_field.value}
+        return self._hide(str(column.type), at)
+
+    def _hide(self, text: str, at: Path) -> str:
+        return MASK if dotted(at) in self.hidden else _text(text)
+
+
+def _text(text: str, as_it_is: bool = False) -> str:
+    return text if as_it_is else escape(text)

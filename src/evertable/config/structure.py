@@ -1,0 +1,55 @@
+"""The configuration's shape, read off the models: which keys there are, and which of them hold free properties."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterator, Mapping
+from inspect import isclass
+
+from pydantic.fields import FieldInfo
+
+from evertable.config.models import Config, Section
+from evertable.config.properties import Properties
+
+Path = tuple[str, ...]
+ANY = "*"  # stands for the name of a source
+
+
+def fields(model: type[Section] = Config, at: Path = ()) -> Iterator[tuple[Path, FieldInfo]]:
+    """Every field, sections before what is in them."""
+    for name, info in model.model_fields.items():
+        yield (*at, name), info
+        for inner, below in sections_of(info.annotation):
+            yield from fields(inner, (*at, name, *below))
+
+
+def sections_of(annotation: object) -> Iterator[tuple[type[Section], Path]]:
+    """The section that a field holds, or several by name."""
+    if isclass(annotation) and issubclass(annotation, Section):
+        yield annotation, ()
+    elif typing.get_origin(annotation) is Mapping:
+        for inner, below in sections_of(typing.get_args(annotation)[1]):
+            yield inner, (ANY, *below)
+
+
+def holds_properties(annotation: object) -> bool:
+    kinds = typing.get_args(annotation) or (annotation,)
+    return any(isclass(kind) and issubclass(kind, Properties) for kind in kinds)
+
+
+def paths() -> list[Path]:
+    return [path for path, _ in fields()]
+
+
+PROPERTIES: list[Path] = [path for path, info in fields() if holds_properties(info.annotation)]
+
+
+def known_keys(path: Path) -> list[str]:
+    """The keys that the section at ``path`` may have."""
+    return [
+        known[-1]
+        for known in paths()
+        if len(known) == len(path) + 1
+        and all(want in (ANY, part) for part, want in zip(path, known, strict=False))
+        and known != ("sources", ANY, "name")
+    ]
