@@ -1,0 +1,89 @@
+"""A batch of records laid end to end, read with numpy and Arrow and never outside of a record.
+
+A numpy view with a stride of one byte has an element at *every* byte position, so that indexing it with the records'
+positions copies their fixed parts wherever they stand; numpy checks the positions. Texts become Arrow strings over
+the same bytes: their bounds, interleaved, are one long offsets array of which ``take`` picks every n-th string.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from evertable.changelog.ids import Ints
+from evertable.changelog.schema import HEADER
+from evertable.errors import ChangelogError
+
+MAX_BYTES = 2**31 - 1
+"""What one batch holds at most: Arrow's strings count their bytes in 32 bits."""
+
+Array = npt.NDArray[Any]
+Bools = npt.NDArray[np.bool_]
+Origin = Callable[[int], str]
+
+
+class Block:
+    """The records' bytes, and where each of them starts and ends."""
+
+    def __init__(self, values: Sequence[bytes | None], origin: Origin) -> None:
+        laid = pa.array(values, pa.binary())
+        if isinstance(laid, pa.ChunkedArray):  # as it does not fit into one array
+            raise ValueError(f"more than {MAX_BYTES} bytes at once; decode fewer records in one call")
+        _, bounds, data = laid.buffers()
+        positions = np.frombuffer(bounds, np.int32, len(values) + 1).astype(np.int64)
+        self.starts, self.ends = positions[:-1], positions[1:]
+        self.lengths = self.ends - self.starts
+        self._data = data
+        self._origin = origin
+
+    def gather(self, at: Ints, dtype: np.dtype[Any]) -> Array:
+        """A copy of the ``dtype`` that stands at each of these byte positions."""
+        if len(at) == 0:
+            return np.empty(0, dtype)
+        size = dtype.itemsize
+        everywhere: Array = np.ndarray((self._data.size - size + 1,), f"V{size}", self._data, strides=(1,))
+        return everywhere[at].view(dtype)  # as plain bytes first: ten times as fast as copying field by field
+
+    def texts(self, bounds: Ints) -> list[pa.BinaryArray]:
+        """Columns of bytes: in row i, column j stands from ``bounds[i, j]`` to ``bounds[i, j + 1]``.
+
+        Read row by row, the bounds must never go back.
+        """
+        rows, width = bounds.shape
+        flat = bounds.astype(np.int32).ravel()
+        every = pa.BinaryArray.from_buffers(pa.binary(), len(flat) - 1, [None, pa.py_buffer(flat), self._data])
+        return [every.take(pa.array(np.arange(j, rows * width, width))) for j in range(width - 1)]
+
+    def require(
+        self, fine: Bools, what: str | Callable[[int], str], next_step: str = "", *, at: Ints | None = None
+    ) -> None:
+        """Raises for the first entry that is not fine; ``at`` says which record each entry belongs to."""
+        if not fine.all():
+            i = int(np.argmin(fine))
+            record = i if at is None else int(at[i])
+            problem = what if isinstance(what, str) else what(i)
+            raise ChangelogError(f"The changelog's {self._describe(record)} {problem}.", next_step)
+
+    def require_valid(self, array: pa.Array, what: str, *, at: Ints) -> None:
+        """Raises for the first value that its Arrow type cannot hold: text that is no UTF-8, too long a decimal."""
+        if not _is_valid(array):
+            self.require(np.array([_is_valid(array[i : i + 1]) for i in range(len(array))]), what, at=at)
+
+    def _describe(self, record: int) -> str:
+        if self.lengths[record] < HEADER.itemsize:
+            return self._origin(record)
+        header = self.gather(self.starts[record : record + 1], HEADER)[0]
+        source = {0: "left", 1: "right"}.get(int(header["side"]), "unknown")
+        return f"{self._origin(record)} ({source} source, partition {header['partition']}, offset {header['offset']})"
+
+
+def _is_valid(array: pa.Array) -> bool:
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True

@@ -1,0 +1,113 @@
+"""The changelog encoder: one record at a time, slow and simple.
+
+The engine writes its records in Java; this one is for tests, tools and other programs.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Context, Decimal
+from itertools import islice
+from typing import Any, NamedTuple
+
+from evertable.changelog.schema import (
+    MAX_MATCHES,
+    MAX_RAW,
+    TEXT,
+    VERSION,
+    ChangelogSchema,
+    MatchMode,
+    RecordKind,
+    RejectMode,
+    Side,
+)
+from evertable.config.columns import ColumnType, Kind
+
+_HEADER = struct.Struct("<BBBBIqqi")
+_PACKED = {Kind.BOOLEAN: "<?", Kind.INT: "<i", Kind.LONG: "<q", Kind.FLOAT: "<f", Kind.DOUBLE: "<d"}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EXACT = Context(prec=100)
+
+
+class Match(NamedTuple):
+    """A row of the other side: its id, and its timestamp for where the join orders by it."""
+
+    id: int
+    timestamp: int
+
+
+class RecordOf(NamedTuple):
+    """Which source record a changelog record is about."""
+
+    side: Side
+    partition: int
+    offset: int
+    timestamp: int
+
+
+class Encoder:
+    """Writes the records of one generation's changelog."""
+
+    def __init__(self, schema: ChangelogSchema) -> None:
+        self.schema = schema
+
+    def row(self, of: RecordOf, values: Sequence[Any], matches: Sequence[Match] = ()) -> bytes:
+        """A row: its values in the order of its columns (None is null), and the rows it matches."""
+        columns = self.schema.layouts[of.side].columns
+        nulls, fixed, text = 0, b"", b""
+        for i, (column, value) in enumerate(zip(columns, values, strict=True)):
+            nulls |= (value is None) << i
+            if column.type.kind in TEXT:
+                text += b"" if value is None else value.encode()
+                fixed += struct.pack("<I", len(text))
+            else:
+                fixed += _fixed(column.type, value)
+        head = nulls.to_bytes((len(columns) + 7) // 8, "little") + fixed
+        return self._header(RecordKind.ROW, of, matches) + head + text + self._matches(of, matches)
+
+    def matches(self, of: RecordOf, matches: Sequence[Match]) -> bytes:
+        """Matches of a row that did not fit into its own record."""
+        return self._header(RecordKind.MATCHES, of, matches) + self._matches(of, matches)
+
+    def row_in_chunks(
+        self, of: RecordOf, values: Sequence[Any], matches: Iterable[Match], chunk: int = MAX_MATCHES
+    ) -> Iterator[bytes]:
+        """A row and as many further records as its matches need."""
+        left = iter(matches)
+        yield self.row(of, values, list(islice(left, chunk)))
+        while part := list(islice(left, chunk)):
+            yield self.matches(of, part)
+
+    def reject(self, of: RecordOf, reason: str, raw: bytes | None) -> bytes:
+        """A record that could not become a row, and why; ``raw`` is its value, None for a tombstone."""
+        mode = RejectMode.TOMBSTONE if raw is None else RejectMode.VALUE
+        said = reason.encode()
+        return _header(RecordKind.REJECT, of, mode, len(said)) + said + (raw or b"")[:MAX_RAW]
+
+    def _header(self, kind: RecordKind, of: RecordOf, matches: Sequence[Match]) -> bytes:
+        return _header(kind, of, self.schema.match_mode(of.side) if matches else MatchMode.NONE, len(matches))
+
+    def _matches(self, of: RecordOf, matches: Sequence[Match]) -> bytes:
+        if self.schema.match_mode(of.side) is MatchMode.IDS:
+            return b"".join(struct.pack("<q", match.id) for match in matches)
+        return b"".join(struct.pack("<qq", match.id, match.timestamp) for match in matches)
+
+
+def _header(kind: RecordKind, of: RecordOf, mode: int, count: int) -> bytes:
+    return _HEADER.pack(VERSION, kind, of.side, mode, count, of.offset, of.timestamp, of.partition)
+
+
+def _fixed(column: ColumnType, value: Any) -> bytes:
+    """A column's fixed entry; zero where the value is null."""
+    match column.kind:
+        case Kind.DECIMAL:
+            unscaled = int(Decimal(value or 0).scaleb(column.scale, _EXACT))
+            return unscaled.to_bytes(16, "little", signed=True)
+        case Kind.DATE:
+            return struct.pack("<i", 0 if value is None else (value - date(1970, 1, 1)).days)
+        case Kind.TIMESTAMP:
+            return struct.pack("<q", 0 if value is None else (value - _EPOCH) // timedelta(microseconds=1))
+        case kind:
+            return struct.pack(_PACKED[kind], value or 0)

@@ -1,0 +1,120 @@
+"""The changelog reader: a changelog topic as a stream of Changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from confluent_kafka import KafkaException, Message, TopicPartition
+
+from evertable.changelog.changes import Changes
+from evertable.changelog.decode import Decoder
+from evertable.changelog.kafka import MISSING, PASSING, PlainConsumer
+from evertable.changelog.schema import ChangelogSchema
+
+MAX_RECORDS = 10_000
+"""In one batch; larger ones are not faster."""
+
+_TUNED = {
+    "fetch.min.bytes": 1,
+    "fetch.wait.max.ms": 500,  # for idle times only: a waiting fetch is answered as soon as there is a byte
+    "fetch.queue.backoff.ms": 5,  # librdkafka's 1000 starves a fast reader: a full queue means no fetch for a second
+    "queued.min.messages": 100_000,
+    "queued.max.messages.kbytes": 65_536,  # what is read ahead at most, however large the messages are
+    "reconnect.backoff.max.ms": 1_000,
+}
+
+
+class ChangelogReader:
+    """Reads all partitions of one changelog, from the beginning or from given offsets; for use by one thread.
+
+    A broker's outage shows as silence, and reading goes on when it is back. What cannot pass by itself raises an
+    EvertableError, and so does a record that this version cannot read.
+    """
+
+    def __init__(
+        self,
+        properties: Mapping[str, Any],
+        topic: str,
+        schema: ChangelogSchema,
+        offsets: Mapping[int, int] | None = None,
+        *,
+        max_records: int = MAX_RECORDS,
+        timeout_s: float = 10.0,
+    ) -> None:
+        self.topic = topic
+        self._decoder = Decoder(schema)
+        self._max_records = max_records
+        self._timeout_s = timeout_s
+        self._consumer = PlainConsumer(properties, _TUNED)
+        try:
+            partitions = self._consumer.partitions(topic, timeout_s)
+            self._positions = {partition: (offsets or {}).get(partition, 0) for partition in partitions}
+            self._consumer.kafka.assign([TopicPartition(topic, *at) for at in self._positions.items()])
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def positions(self) -> dict[int, int]:
+        """For each partition of the changelog, the offset that is read next."""
+        return dict(self._positions)
+
+    def poll(self, timeout_s: float) -> Changes | None:
+        """What has come in, at once if there is something; None if there is nothing for ``timeout_s``."""
+        first = self._consumer.kafka.poll(timeout_s)
+        if first is None:
+            return None
+        # poll() wakes for the first record, where consume() alone would wait for as many as it may return
+        messages = [first, *self._consumer.kafka.consume(self._max_records - 1, 0)]
+        if list(map(Message.error, messages)).count(None) < len(messages):
+            messages = self._without_errors(messages)
+        if not messages:
+            return None
+        changes = self._decoder.decode(
+            list(map(Message.value, messages)),
+            lambda i: f"record at {self.topic}[{messages[i].partition()}], offset {messages[i].offset()}",
+        )
+        self._advance(messages)
+        return changes
+
+    def end(self) -> dict[int, int]:
+        """For each partition of the changelog, the offset behind its last record now."""
+        try:
+            return {
+                partition: self._consumer.kafka.get_watermark_offsets(
+                    TopicPartition(self.topic, partition), timeout=self._timeout_s
+                )[1]
+                for partition in self._positions
+            }
+        except KafkaException as error:
+            raise self._consumer.error(error.args[0], self.topic) from error
+
+    def close(self) -> None:
+        """Lets go of all connections; closing twice does no harm."""
+        self._consumer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _advance(self, messages: Sequence[Message]) -> None:
+        if len(self._positions) == 1:
+            messages = messages[-1:]
+        partitions, offsets = map(Message.partition, messages), map(Message.offset, messages)
+        last: dict[Any, Any] = dict(zip(partitions, offsets, strict=True))
+        self._positions.update({partition: offset + 1 for partition, offset in last.items()})
+
+    def _without_errors(self, messages: Sequence[Message]) -> list[Message]:
+        """The messages that are records; raises for an error that does not pass by itself."""
+        for error in filter(None, map(Message.error, messages)):
+            if error.code() in MISSING:  # a restarting broker may say so of a topic that it has
+                self._consumer.partitions(self.topic, self._timeout_s)
+            elif error.code() not in PASSING and not error.retriable():
+                raise self._consumer.error(error, self.topic)
+        return [message for message in messages if message.error() is None]

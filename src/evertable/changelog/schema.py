@@ -1,0 +1,138 @@
+"""The layout of changelog records: docs/CHANGELOG-FORMAT.md as numpy and Arrow types.
+
+A :class:`ChangelogSchema` says what one generation's changelog holds: the columns of both sources and the join.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from evertable.changelog.changes import nothing
+from evertable.config.columns import Column, ColumnType, Kind
+from evertable.config.joins import JoinType
+
+VERSION = 1
+MAX_MATCHES = 5_000  # that the keyed operator puts into one record
+MAX_RAW = 1_024  # bytes of a rejected record's value that are kept
+
+
+class RecordKind(IntEnum):
+    ROW = 1
+    MATCHES = 2
+    REJECT = 3
+
+
+class Side(IntEnum):
+    LEFT = 0
+    RIGHT = 1
+
+
+class MatchMode(IntEnum):
+    """How a row's matches are written."""
+
+    NONE = 0
+    IDS = 1
+    IDS_WITH_TIMES = 2
+
+
+class RejectMode(IntEnum):
+    VALUE = 0
+    TOMBSTONE = 1
+
+
+_HEADER_FIELDS: list[tuple[Any, ...]] = [
+    ("version", "u1"),
+    ("kind", "u1"),
+    ("side", "u1"),
+    ("mode", "u1"),
+    ("count", "<u4"),
+    ("offset", "<i8"),
+    ("timestamp", "<i8"),
+    ("partition", "<i4"),
+]
+HEADER = np.dtype(_HEADER_FIELDS)
+
+_FIXED = {
+    Kind.STRING: "<u4",
+    Kind.JSON: "<u4",
+    Kind.BOOLEAN: "u1",
+    Kind.INT: "<i4",
+    Kind.LONG: "<i8",
+    Kind.FLOAT: "<f4",
+    Kind.DOUBLE: "<f8",
+    Kind.DECIMAL: "V16",
+    Kind.DATE: "<i4",
+    Kind.TIMESTAMP: "<i8",
+}
+TEXT = frozenset({Kind.STRING, Kind.JSON})
+
+_ARROW = {
+    Kind.STRING: pa.string(),
+    Kind.JSON: pa.string(),
+    Kind.BOOLEAN: pa.bool_(),
+    Kind.INT: pa.int32(),
+    Kind.LONG: pa.int64(),
+    Kind.FLOAT: pa.float32(),
+    Kind.DOUBLE: pa.float64(),
+    Kind.DATE: pa.date32(),
+    Kind.TIMESTAMP: pa.timestamp("us", "UTC"),
+}
+
+
+def arrow_type(column: ColumnType) -> pa.DataType:
+    """The Arrow type that holds a column of this type; ``json`` is text."""
+    return pa.decimal128(column.precision, column.scale) if column.kind is Kind.DECIMAL else _ARROW[column.kind]
+
+
+class RowLayout:
+    """Where the parts of one source's row records are."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self.columns = tuple(columns)
+        self.nulls_size = (len(self.columns) + 7) // 8
+        fixed = [(field(i), _FIXED[column.type.kind]) for i, column in enumerate(self.columns)]
+        self.head = np.dtype([*_HEADER_FIELDS, ("nulls", "u1", (self.nulls_size,)), *fixed])
+        """Header, nulls and fixed entries: all that stands before the text."""
+        self.texts = tuple(i for i, column in enumerate(self.columns) if column.type.kind in TEXT)
+        self.arrow = pa.schema(  # see Changes.rows
+            [
+                pa.field("_id", pa.int64(), nullable=False),
+                pa.field("_ts", pa.int64(), nullable=False),
+                *(pa.field(column.name, arrow_type(column.type)) for column in self.columns),
+            ]
+        )
+        self.empty = nothing(self.arrow)
+
+
+def field(column: int) -> str:
+    """The name of a column's fixed entry in :attr:`RowLayout.head`."""
+    return f"c{column}"
+
+
+@dataclass(frozen=True)
+class ChangelogSchema:
+    """What one generation's changelog holds; reader and writer must agree on it."""
+
+    left: tuple[Column, ...]
+    right: tuple[Column, ...]
+    join: JoinType
+
+    @cached_property
+    def layouts(self) -> tuple[RowLayout, RowLayout]:
+        return RowLayout(self.left), RowLayout(self.right)
+
+    @property
+    def chosen(self) -> Side | None:
+        """The side of which one row is chosen among candidates; None where every pair counts."""
+        return {JoinType.NATURAL: Side.RIGHT, JoinType.ASOF: Side.LEFT}.get(self.join)
+
+    def match_mode(self, header: Side) -> MatchMode:
+        """How a row of that side writes its matches: with their timestamps if they are what is chosen."""
+        return MatchMode.IDS if self.chosen in (None, header) else MatchMode.IDS_WITH_TIMES
