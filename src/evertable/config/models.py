@@ -48,8 +48,8 @@ class LogFormat(StrEnum):
     JSON = "json"
 
 
-MIN_INTERVAL_S = {Trigger.REALTIME: 5.0, Trigger.MICROBATCH: 0.0}  # Spark refuses shorter epochs in real-time mode
-DEFAULT_INTERVAL_S = {Trigger.REALTIME: 10.0, Trigger.MICROBATCH: 0.0}
+MIN_INTERVAL_S = {Trigger.REALTIME: 5, Trigger.MICROBATCH: 0}  # Spark refuses shorter epochs in real-time mode
+DEFAULT_INTERVAL_S = {Trigger.REALTIME: 10, Trigger.MICROBATCH: 0}
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -131,7 +131,7 @@ class Join(Section):
     right: str = Field(default="", description="the right source; the first other one, if not said")
 
 
-def _default_interval(given: dict[str, Any]) -> float:
+def _default_interval(given: dict[str, Any]) -> int:
     return DEFAULT_INTERVAL_S[given.get("trigger", Trigger.REALTIME)]
 
 
@@ -142,11 +142,10 @@ class Engine(Section):
     trigger: Annotated[Trigger, BeforeValidator(_one_of(Trigger))] = Field(
         default=Trigger.REALTIME, description="`realtime` (milliseconds) or `microbatch` (the same plan, in batches)"
     )
-    interval_s: float = Field(
+    interval_s: int = Field(
         default_factory=_default_interval,
         ge=0,
         le=3600,
-        allow_inf_nan=False,
         description="length of a real-time epoch (at least 5), or time from one micro-batch to the next (0: at once)",
         json_schema_extra={"default": "10; 0 with `microbatch`"},
     )
@@ -156,10 +155,6 @@ class Engine(Section):
         description="a folder (relative to the file) or a URI that Spark can write to; null: the engine's own choice",
     )
     spark: Properties = Field(default=Properties(), description="Spark settings, over those that the engine chooses")
-
-    @property
-    def interval_ms(self) -> int:
-        return round(self.interval_s * 1000)
 
     @field_validator("checkpoint_dir")
     @classmethod
@@ -171,10 +166,10 @@ class Engine(Section):
 
     @field_validator("interval_s")
     @classmethod
-    def _long_enough(cls, value: float, info: ValidationInfo) -> float:
+    def _long_enough(cls, value: int, info: ValidationInfo) -> int:
         trigger = info.data.get("trigger", Trigger.MICROBATCH)
         if value < MIN_INTERVAL_S[trigger]:
-            raise ValueError(f"{value:g} is too short for {trigger}; the least is {MIN_INTERVAL_S[trigger]:g}")
+            raise ValueError(f"{value} is too short for {trigger}; the least is {MIN_INTERVAL_S[trigger]}")
         return value
 
 

@@ -40,8 +40,6 @@ class _Rendering:
                 return {column.name: self._column(column, (*at, column.name)) for column in value}
             case Enum() | Start():
                 return self._hide(str(value), at)
-            case float() if value.is_integer():
-                return int(value)
             case str():
                 return self._hide(value, at)
         return value

@@ -1,0 +1,29 @@
+"""``evertable check``: what a configuration means, or everything that is wrong with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+NEXT_STEP = "make sure that its topics exist; evertable broker runs a Kafka to try it with."
+
+
+def check(
+    file: Path | None = typer.Argument(None, help="The configuration; looked for in the usual places if left out."),
+) -> None:
+    """Show the configuration that is in effect, secrets masked, or every problem with its path (exit code 2).
+
+    Nothing is contacted: topics and brokers are not looked at.
+
+    Example:  evertable check evertable.yaml
+    """
+    from evertable.config import effective, load
+
+    config = load(file)
+    typer.echo(effective(config), nl=False)
+    for warning in config.warnings:
+        typer.echo(f"Warning: {warning}", err=True)  # not among the YAML, which may go to a file
+    where = config.path if config.path is not None else "The configuration from the environment"
+    joined = f"{config.left.name} and {config.right.name}, {config.join.type} join"
+    typer.echo(f"{where} is fine: {joined}. Next: {NEXT_STEP}", err=True)
