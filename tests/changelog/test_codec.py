@@ -1,0 +1,207 @@
+"""What the encoder writes the decoder reads back, record by record and in any mix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from tests.changelog.strategies import Matches, Record, Reject, Row, schemas_and_records
+
+from evertable.changelog.changes import Changes
+from evertable.changelog.decode import Decoder
+from evertable.changelog.encode import Encoder, Match, RecordOf
+from evertable.changelog.ids import row_id
+from evertable.changelog.schema import HEADER, MAX_MATCHES, ChangelogSchema, Side
+from evertable.config.columns import Column, ColumnType
+from evertable.config.joins import JoinType
+from evertable.errors import ChangelogError
+
+LEFT, RIGHT = Side.LEFT, Side.RIGHT
+
+
+def columns(**types: str) -> tuple[Column, ...]:
+    return tuple(Column(name, ColumnType.parse(spelled)) for name, spelled in types.items())
+
+
+def users_and_accounts(join: JoinType = JoinType.INNER) -> ChangelogSchema:
+    users = columns(userId="string", name="string", age="long")
+    accounts = columns(userId="string", balance="double")
+    return ChangelogSchema(users, accounts, join)
+
+
+def expected_rows(records: list[Record], side: Side) -> list[list[Any]]:
+    rows = [record for record in records if isinstance(record, Row) and record.of.side is side]
+    return [[row_id(row.of.partition, row.of.offset), row.of.timestamp, *row.values] for row in rows]
+
+
+def expected_pairs(schema: ChangelogSchema, records: list[Record]) -> list[tuple[int, int, int]]:
+    pairs = []
+    for record in records:
+        if isinstance(record, Reject):
+            continue
+        own = row_id(record.of.partition, record.of.offset)
+        for match in record.matches:
+            on_left = record.of.side is LEFT
+            left, right = (own, match.id) if on_left else (match.id, own)
+            chosen = {JoinType.NATURAL: RIGHT, JoinType.ASOF: LEFT}.get(schema.join)
+            order = 0 if chosen is None else record.of.timestamp if chosen is record.of.side else match.timestamp
+            pairs.append((left, right, order))
+    return pairs
+
+
+def plain(batch: pa.RecordBatch) -> list[list[Any]]:
+    return [list(row) for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)]
+
+
+@settings(max_examples=100)
+@given(schemas_and_records())
+def test_every_record_comes_back(drawn: tuple[ChangelogSchema, list[Record]]) -> None:
+    """Rows of all types with nulls, matches of all joins, rejects: decoded in the order in which they were written."""
+    schema, records = drawn
+    encoder = Encoder(schema)
+    changes = Decoder(schema).decode([record.encode(encoder) for record in records])
+    for side in Side:
+        changes.rows[side].validate(full=True)
+        assert plain(changes.rows[side]) == expected_rows(records, side)
+    assert [tuple(pair) for pair in plain(changes.pairs)] == expected_pairs(schema, records)
+    rejects = [record for record in records if isinstance(record, Reject)]
+    assert plain(changes.rejects) == [[*reject.of, reject.reason, reject.raw] for reject in rejects]
+    assert changes.records == len(records)
+
+
+def test_the_bytes_of_a_row_are_those_of_the_document() -> None:
+    """A row of the format's document, written by hand."""
+    schema = users_and_accounts(JoinType.NATURAL)
+    record = Encoder(schema).row(RecordOf(LEFT, 2, 5, 1000), ["u1", None, 42], [Match(7, 900), Match(8, 901)])
+    header = bytes([1, 1, 0, 2]) + (2).to_bytes(4, "little")
+    header += (5).to_bytes(8, "little") + (1000).to_bytes(8, "little") + (2).to_bytes(4, "little")
+    body = bytes([0b010]) + (2).to_bytes(4, "little") + (2).to_bytes(4, "little") + (42).to_bytes(8, "little") + b"u1"
+    matches = b"".join(number.to_bytes(8, "little") for number in (7, 900, 8, 901))
+    assert record == header + body + matches
+    assert HEADER.itemsize == 28
+
+
+def test_arrow_types_are_the_columns_types() -> None:
+    """Ids and timestamps come first, then each column in the type that the documentation names."""
+    wide = columns(
+        s="string",
+        b="boolean",
+        i="int",
+        l="long",
+        f="float",
+        d="double",
+        m="decimal(9,2)",
+        t="date",
+        w="timestamp",
+        j="json",
+    )
+    schema = ChangelogSchema(wide, wide, JoinType.LEFT)
+    rows = Decoder(schema).decode([]).rows[LEFT]
+    assert [(field.name, str(field.type)) for field in rows.schema] == [
+        ("_id", "int64"), ("_ts", "int64"), ("s", "string"), ("b", "bool"), ("i", "int32"), ("l", "int64"),
+        ("f", "float"), ("d", "double"), ("m", "decimal128(9, 2)"), ("t", "date32[day]"),
+        ("w", "timestamp[us, tz=UTC]"), ("j", "string"),
+    ]  # fmt: skip
+
+
+def test_a_long_list_of_matches_takes_several_records() -> None:
+    """No record carries more than 5,000, and together they say the same."""
+    schema = users_and_accounts()
+    matches = [Match(other, 0) for other in range(2 * MAX_MATCHES + 1)]
+    records = list(Encoder(schema).row_in_chunks(RecordOf(LEFT, 0, 3, 0), ["u", "n", 1], matches))
+    assert len(records) == 3
+    changes = Decoder(schema).decode(records)
+    assert changes.rows[LEFT].num_rows == 1
+    assert changes.pairs.column("right").to_pylist() == list(range(2 * MAX_MATCHES + 1))
+    assert set(changes.pairs.column("left").to_pylist()) == {3}
+
+
+def test_a_rejects_value_is_kept_to_its_first_kilobyte() -> None:
+    """Dead letters must not hold whole documents."""
+    schema = users_and_accounts()
+    record = Encoder(schema).reject(RecordOf(RIGHT, 0, 0, 0), "INVALID_JSON: no", b"y" * 5000)
+    assert Decoder(schema).decode([record]).rejects.column("raw").to_pylist() == [b"y" * 1024]
+
+
+def test_a_reject_may_lie_outside_of_the_row_ids() -> None:
+    """ID_OUT_OF_RANGE is the very reason of some rejects."""
+    schema = users_and_accounts()
+    record = Encoder(schema).reject(RecordOf(LEFT, 600_000, 2**44, 0), "ID_OUT_OF_RANGE: no", b"{}")
+    rejects = Decoder(schema).decode([record]).rejects
+    assert (rejects.column("partition")[0].as_py(), rejects.column("offset")[0].as_py()) == (600_000, 2**44)
+
+
+def broken(record: bytes, at: int, new: bytes) -> bytes:
+    return record[:at] + new + record[at + len(new) :]
+
+
+ROW = Encoder(users_and_accounts()).row(RecordOf(LEFT, 3, 99, 5), ["ü1", "Ann", 42], [Match(7, 0)])
+REJECT = Encoder(users_and_accounts()).reject(RecordOf(RIGHT, 3, 99, 5), "INVALID_JSON: é", b"{")
+
+
+@pytest.mark.parametrize(
+    ("record", "what"),
+    [
+        (b"", "has only 0 bytes"),
+        (ROW[:27], "has only 27 bytes"),
+        (broken(ROW, 0, b"\x02"), "has format version 2; this program reads version 1"),
+        (broken(ROW, 1, b"\x04"), "is of an unknown kind, 4"),
+        (broken(ROW, 2, b"\x02"), "is of an unknown side, 2"),
+        (broken(ROW, 3, b"\x02"), "has mode 2, which does not occur there in inner joins"),
+        (broken(ROW, 3, b"\x00"), "has 8 bytes for 1 matches in mode 0"),
+        (broken(ROW, 4, b"\xff\xff\xff\xff"), "has 8 bytes for 4294967295 matches in mode 1"),
+        (broken(ROW, 8, (-1).to_bytes(8, "little", signed=True)), "has no place in its source"),
+        (ROW[:40], "lacks 5 bytes of its columns"),
+        (broken(ROW, 29, b"\xff\x00\x00\x00"), "has a text that ends before it begins"),
+        (broken(ROW, 33, b"\xff\x00\x00\x00"), "has a text that ends behind it"),
+        (broken(ROW, 29, b"\x01\x00\x00\x00"), "has a value for 'userId' that is no string"),
+        (ROW + b"\x00", "has 9 bytes for 1 matches in mode 1"),
+        (ROW[:-8] + b"\xff" * 8, "matches a negative row id"),
+        (broken(REJECT, 4, b"\xff\x00\x00\x00"), "has a reason of 255 bytes"),
+        (broken(REJECT, 4, b"\x0f\x00\x00\x00"), "has a reason that is no UTF-8"),
+        (broken(REJECT, 3, b"\x01"), "keeps 1 of its value"),
+        (REJECT + b"x" * 1024, "keeps 1025 of its value"),
+    ],
+)
+def test_a_record_that_cannot_be_read_is_named(record: bytes, what: str) -> None:
+    """The error says which record it is, of which source record, and what is wrong with it."""
+    decoder = Decoder(users_and_accounts())
+    with pytest.raises(ChangelogError, match=what) as raised:
+        decoder.decode([ROW, record, ROW], lambda i: f"record at topic[0], offset {i}")
+    assert "record at topic[0], offset 1" in str(raised.value)
+    if len(record) >= HEADER.itemsize and "no place" not in what:
+        assert "partition 3, offset 99" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("type_", "entry", "what"),
+    [
+        ("boolean", b"\x02", "has 2 for the boolean 'value'"),
+        ("float", b"\x00\x00\x80\x7f", "has inf for the number 'value'"),
+        ("double", b"\x00\x00\x00\x00\x00\x00\xf8\x7f", "has nan for the number 'value'"),
+        ("decimal(3,1)", (1000).to_bytes(16, "little"), r"has a value for 'value' that is no decimal\(3,1\)"),
+    ],
+)
+def test_a_value_that_its_column_cannot_hold_is_named(type_: str, entry: bytes, what: str) -> None:
+    """A writer that went wrong is found at the reader, not in somebody's table."""
+    schema = ChangelogSchema(columns(value=type_), columns(value=type_), JoinType.INNER)
+    record = broken(Encoder(schema).row(RecordOf(LEFT, 3, 99, 5), [None]), 28, b"\x00" + entry)
+    with pytest.raises(ChangelogError, match=what):
+        Decoder(schema).decode([record])
+
+
+def test_nothing_decodes_to_nothing() -> None:
+    """An empty batch has all its columns."""
+    changes = Decoder(users_and_accounts()).decode([])
+    assert isinstance(changes, Changes)
+    assert (changes.rows[LEFT].num_rows, changes.pairs.num_rows, changes.rejects.num_rows) == (0, 0, 0)
+    assert changes.rows[RIGHT].schema.names == ["_id", "_ts", "userId", "balance"]
+
+
+def test_matches_alone_need_no_row() -> None:
+    """A record of kind 2 may be read before the row that it belongs to."""
+    schema = users_and_accounts(JoinType.ASOF)
+    record = Matches(RecordOf(RIGHT, 0, 1, 50), [Match(9, 40)]).encode(Encoder(schema))
+    assert plain(Decoder(schema).decode([record]).pairs) == [[9, 1, 40]]
