@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from evertable.broker import ports, supervisor
+from evertable.broker import ports
 from evertable.broker.folder import DataFolder
+from evertable.broker.process import SupervisedProcess
 from evertable.broker.settings import HOST, server_properties
-from evertable.errors import BrokerError, PortInUseError
+from evertable.errors import BrokerError
 from evertable.runtime.jars import jar_paths
 from evertable.runtime.java import find_java
 
@@ -26,6 +26,9 @@ START_S = 60.0
 STOP_S = 30.0
 _ATTEMPTS = 5  # with ports of our choice, when others take them between choosing and binding
 _LOG4J = Path(__file__).parent / "log4j2.properties"
+_PREFIX = "evertable-broker-"
+_POLL_S = 0.05
+_ASK_S = 0.5
 _JVM = ("-Xms128m", "-Xmx1g", "-XX:+UseSerialGC", "-Djava.awt.headless=true", "-XX:+ExitOnOutOfMemoryError")
 
 
@@ -44,8 +47,7 @@ class EmbeddedBroker:
         self._data_dir = Path(data_dir).absolute() if data_dir is not None else None
         self._properties = dict(properties or {})
         self._folder: DataFolder | None = None
-        self._process: subprocess.Popen[bytes] | None = None
-        self._pid = 0
+        self._process: SupervisedProcess | None = None
 
     @property
     def bootstrap(self) -> str:
@@ -57,44 +59,47 @@ class EmbeddedBroker:
     @property
     def pid(self) -> int:
         """The process number of the broker's JVM."""
-        if not self.running:
+        if self._process is None or not self._process.running:
             raise BrokerError("The broker is not running.", "Call start() first.")
-        return self._pid
+        return self._process.pid
 
     @property
     def running(self) -> bool:
-        return self._process is not None and self._process.poll() is None
+        return self._process is not None and self._process.running
 
     @property
     def log_file(self) -> Path | None:
         """Where the broker writes its log, once it was started."""
-        return self._folder.logs / "broker.log" if self._folder else None
+        return self._folder.log_file if self._folder else None
 
     def start(self) -> EmbeddedBroker:
         """Starts the broker and returns when it answers clients."""
         if self.running:
             return self
-        chosen = self._port == 0
-        for attempt in range(1, _ATTEMPTS + 1):
-            try:
-                self._start_once()
-                return self
-            except PortInUseError:
-                if not chosen or attempt == _ATTEMPTS:
-                    raise
-                self._port = 0
+        self.kill()  # lets go of one that has died by itself
+        first = self._folder is None
+        folder = self._folder = self._folder or DataFolder(self._data_dir or Path(tempfile.mkdtemp(prefix=_PREFIX)))
+        try:
+            self._port = self._start_on_a_port(folder)
+        except BaseException:
+            self.kill()
+            if first:
+                self._forget_folder()
+            raise
         return self
 
     def stop(self) -> None:
         """Stops the broker cleanly (within 30 s, else kills it); a temporary data folder goes with it."""
-        self._order(b"T", STOP_S)
-        if self._data_dir is None and self._folder is not None:
-            shutil.rmtree(self._folder.root, ignore_errors=True)
-            self._folder = None
+        if self._process is not None:
+            self._process.stop(STOP_S)
+        self._process = None
+        self._forget_folder()
 
     def kill(self) -> None:
         """SIGKILL, as a crash would: nothing is flushed, and the data folder stays for the next start."""
-        self._order(b"K", STOP_S)
+        if self._process is not None:
+            self._process.kill()
+        self._process = None
 
     def __enter__(self) -> EmbeddedBroker:
         return self.start()
@@ -104,92 +109,53 @@ class EmbeddedBroker:
     ) -> None:
         self.stop()
 
-    def _start_once(self) -> None:
-        if self._port == 0:
-            self._port = ports.choose(HOST)
-        elif not ports.is_free(HOST, self._port):
-            raise _port_in_use(self._port)
-        folder = self._folder = self._folder or DataFolder(self._data_dir or Path(tempfile.mkdtemp(prefix="evertable-broker-")))
-        lock = folder.lock()
-        try:
-            cluster = folder.format()
-            controller = ports.choose(HOST, besides=self._port)
-            folder.properties.write_text(server_properties(self._port, controller, folder.kafka, self._properties))
-            self._launch(folder, lock)
-        finally:
-            os.close(lock)  # the broker's processes hold it from here on
-        try:
-            self._await_answer(folder, cluster)
-        except BaseException:
-            self.kill()
-            raise
+    def _start_on_a_port(self, folder: DataFolder) -> int:
+        """Tries again when another process takes a port between our choice and Kafka's bind."""
+        for _ in range(_ATTEMPTS):
+            port = self._port or ports.choose(HOST)
+            if not ports.is_free(HOST, port):
+                break
+            self._process, cluster = _launch(port, folder, self._properties, temporary=self._data_dir is None)
+            if _answers(self._process, port, cluster):
+                return port
+            if not any("Address already in use" in line for line in folder.log()):
+                what = "did not answer in time" if self._process.running else "ended while it was starting"
+                raise BrokerError(f"The broker {what}. The end of its log:\n{folder.log_tail()}")
+        raise ports.in_use(HOST, port)
 
-    def _launch(self, folder: DataFolder, lock: int) -> None:
-        for old in folder.logs.glob("*.log"):
-            old.unlink()  # a quoted tail must be of this start
+    def _forget_folder(self) -> None:
+        if self._folder is not None and self._data_dir is None:
+            shutil.rmtree(self._folder.root, ignore_errors=True)
+        self._folder = None
+
+
+def _launch(
+    port: int, folder: DataFolder, properties: Mapping[str, str], *, temporary: bool
+) -> tuple[SupervisedProcess, str]:
+    """Starts the JVM on a folder that no other broker uses; gives the process and the cluster's id."""
+    lock = folder.lock()
+    try:
+        cluster = folder.format()
+        controller = ports.choose(HOST, besides=port)
+        folder.properties.write_text(server_properties(port, controller, folder.kafka, properties))
+        folder.clear_log()  # a quoted log must be of this start
         classpath = os.pathsep.join(map(str, jar_paths("broker")))
-        java = [str(find_java().executable), *_JVM, "-cp", classpath]
-        java += [f"-Dlog4j2.configurationFile={_LOG4J}", f"-Devertable.broker.logs={folder.logs}"]
-        java += ["kafka.Kafka", str(folder.properties)]
-        leftover = "-" if self._data_dir else str(folder.root)
-        command = [sys.executable, "-I", "-S", supervisor.__file__, str(os.getpid()), leftover, *java]
-        with (folder.logs / "console.log").open("wb") as console:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=console,
-                pass_fds=(lock,),
-                start_new_session=True,  # Ctrl-C is for us; we then stop the broker in order
-                cwd=folder.root,
-            )
-        assert self._process.stdout is not None
-        with self._process.stdout as said:
-            self._pid = int(said.readline() or 0)
-
-    def _await_answer(self, folder: DataFolder, cluster: str) -> None:
-        assert self._process is not None
-        deadline = time.monotonic() + START_S
-        client = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0, "reconnect.backoff.max.ms": 200})
-        while time.monotonic() < deadline:
-            try:
-                self._process.wait(0.05)
-            except subprocess.TimeoutExpired:
-                pass
-            else:
-                tail = folder.log_tail()
-                if "Address already in use" in tail:
-                    raise _port_in_use(self._port)
-                raise BrokerError(f"The broker ended while it was starting. The end of its log:\n{tail}")
-            try:
-                answered = client.list_topics(timeout=0.5)
-            except KafkaException:
-                continue
-            if answered.cluster_id == cluster and answered.brokers:  # and not somebody else's broker
-                return
-        raise BrokerError(f"The broker did not answer within {START_S:.0f} s. Its log's end:\n{folder.log_tail()}")
-
-    def _order(self, order: bytes, patience_s: float) -> None:
-        process, self._process = self._process, None
-        if process is None:
-            return
-        assert process.stdin is not None
-        try:
-            process.stdin.write(order)
-            process.stdin.flush()
-            process.wait(patience_s)
-        except subprocess.TimeoutExpired:
-            process.stdin.write(b"K")
-            process.stdin.flush()
-            process.wait(patience_s)
-        except BrokenPipeError:  # it had ended by itself
-            process.wait(patience_s)
-        finally:
-            try:
-                process.stdin.close()
-            except BrokenPipeError:
-                pass
+        command = [str(find_java().executable), *_JVM, "-cp", classpath]
+        command += [f"-Dlog4j2.configurationFile={_LOG4J}", f"-Devertable.broker.logs={folder.logs}"]
+        command += ["kafka.Kafka", str(folder.properties)]
+        leftover = folder.root if temporary else None
+        return SupervisedProcess(command, folder.console, leftover, keep_open=[lock]), cluster
+    finally:
+        os.close(lock)  # from here on the broker's processes hold it
 
 
-def _port_in_use(port: int) -> PortInUseError:
-    return PortInUseError(f"Port {port} is in use on {HOST}.", "Stop what listens there, or choose another port.")
+def _answers(process: SupervisedProcess, port: int, cluster: str) -> bool:
+    """Waits for a real answer to a real request, from this broker and not from somebody else's."""
+    client = AdminClient({"bootstrap.servers": f"{HOST}:{port}", "log_level": 0, "reconnect.backoff.max.ms": 200})
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline and not process.ended_within(_POLL_S):
+        with suppress(KafkaException):  # nobody there yet
+            answer = client.list_topics(timeout=_ASK_S)
+            if str(answer.cluster_id) == cluster and answer.brokers:  # str(): its type stub says None
+                return True
+    return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import fcntl
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from evertable.broker.settings import NODE_ID, server_properties
 from evertable.errors import BrokerError
-from evertable.runtime.cache import appearing, locked
+from evertable.runtime.cache import appearing, cache_folder, locked
 from evertable.runtime.jars import jar_paths
 from evertable.runtime.java import find_java
 
@@ -28,6 +29,8 @@ class DataFolder:
         self.root = root
         self.kafka = root / "kafka"
         self.logs = root / "logs"
+        self.log_file = self.logs / "broker.log"
+        self.console = self.logs / "console.log"  # what the JVM itself has to say
         self.properties = root / "server.properties"
 
     def format(self) -> str:
@@ -42,13 +45,18 @@ class DataFolder:
                 f"version=1\ncluster.id={_kafka_uuid()}\nnode.id={NODE_ID}\ndirectory.id={_kafka_uuid()}\n"
             )
             scratch.replace(meta)  # last: a folder with this file is a whole one
-        lines = dict(line.split("=", 1) for line in meta.read_text().splitlines() if "=" in line)
-        return lines["cluster.id"].replace("\\", "")
+        named = re.search(r"^cluster\.id=(\S+)$", meta.read_text(errors="replace"), re.MULTILINE)
+        if named is None:
+            raise BrokerError(f"{meta} names no cluster: the folder is damaged.", "Choose another data folder.")
+        return named.group(1)
 
     def lock(self) -> int:
         """An open file that keeps other brokers out for as long as any process holds it open."""
-        self.root.mkdir(parents=True, exist_ok=True)
-        file = os.open(self.root / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            file = os.open(self.root / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise BrokerError(f"The data folder {self.root} cannot be used: {error}.", "Choose another one.") from error
         deadline = time.monotonic() + _LOCK_WAIT_S
         while True:
             try:
@@ -62,26 +70,31 @@ class DataFolder:
                     ) from None
                 time.sleep(0.05)
 
-    def log_tail(self, lines: int = 15) -> str:
-        """The end of what the broker wrote, for error messages."""
-        tail: list[str] = []
-        for name in ("broker.log", "console.log"):
-            file = self.logs / name
-            if file.exists():
-                tail += file.read_text(errors="replace").splitlines()[-lines:]
-        return "\n".join(f"  {line}" for line in tail) or "  (it wrote nothing)"
+    def log(self) -> list[str]:
+        """What the broker and its JVM wrote since the last start, without stack frames."""
+        files = [file for file in (self.log_file, self.console) if file.exists()]
+        lines = [line for file in files for line in file.read_text(errors="replace").splitlines()]
+        return [line for line in lines if not line.startswith("\t")]
+
+    def clear_log(self) -> None:
+        for file in (self.log_file, self.console):
+            file.unlink(missing_ok=True)
+
+    def log_tail(self, lines: int = 12) -> str:
+        """The end of the log, for error messages."""
+        return "\n".join(f"  {line}" for line in self.log()[-lines:]) or "  (it wrote nothing)"
 
 
 def _template() -> Path:
     """Kafka's own bootstrap.checkpoint (its feature levels), made once per machine: its tool takes a second."""
     jars = jar_paths("broker")
-    with locked("broker-format") as cache:
-        home = cache / "broker-format" / jars[0].parent.name
-        if not (home / _CHECKPOINT).exists():
-            home.parent.mkdir(exist_ok=True)
-            with appearing(home) as scratch:
-                _run_storage_tool(jars, scratch)
-        return home / _CHECKPOINT
+    home = cache_folder() / "broker-format" / jars[0].parent.name
+    if not (home / _CHECKPOINT).exists():
+        with locked("broker-format"):
+            if not (home / _CHECKPOINT).exists():  # another process may have made it while this one waited
+                with appearing(home) as scratch:
+                    _run_storage_tool(jars, scratch)
+    return home / _CHECKPOINT
 
 
 def _run_storage_tool(jars: list[Path], scratch: Path) -> None:

@@ -1,10 +1,12 @@
-"""Free ports for the broker, and whether a given one is free."""
+"""Free ports for the broker, and whether a given one may be used."""
 
 from __future__ import annotations
 
 import errno
 import random
 import socket
+
+from evertable.errors import BrokerError, PortInUseError
 
 # Below the range that kernels take for outgoing connections (32768 and up): while the broker is down, one of its
 # own clients could otherwise be given the broker's port, or even connect to itself.
@@ -17,10 +19,14 @@ def is_free(host: str, port: int) -> bool:
         try:
             probe.bind((host, port))
         except OSError as error:
-            if error.errno in (errno.EADDRINUSE, errno.EACCES):
+            if error.errno == errno.EADDRINUSE:
                 return False
-            raise
+            raise BrokerError(f"Port {port} cannot be used on {host}: {error}.", "Choose another port.") from error
     return True
+
+
+def in_use(host: str, port: int) -> PortInUseError:
+    return PortInUseError(f"Port {port} is in use on {host}.", "Stop what listens there, or choose another port.")
 
 
 def choose(host: str, *, besides: int = 0) -> int:

@@ -53,14 +53,12 @@ def server_properties(port: int, controller_port: int, log_dir: Path, extra: Map
 
 
 def _escape(text: str) -> str:
-    r"""As java.util.Properties reads it back: a backslash, a line's end and the separators are special."""
-    special = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", " ": "\\ ", "=": "\\=", ":": "\\:", "#": "\\#", "!": "\\!"}
-    return "".join(
-        special.get(char) or (char if char.isascii() else "".join(f"\\u{unit:04x}" for unit in _utf16(char)))
-        for char in text
-    )
+    r"""As java.util.Properties reads it back: what could be special to it becomes ``\uXXXX``."""
+    return "".join(char if char.isalnum() and char.isascii() else _units(char) for char in text)
 
 
-def _utf16(char: str) -> list[int]:
+def _units(char: str) -> str:
+    if char in ".,-_/@":
+        return char  # frequent and harmless
     encoded = char.encode("utf-16-be")
-    return [int.from_bytes(encoded[at : at + 2]) for at in range(0, len(encoded), 2)]
+    return "".join(f"\\u{encoded[at : at + 2].hex()}" for at in range(0, len(encoded), 2))

@@ -30,7 +30,7 @@ def locked(name: str) -> Iterator[Path]:
         folder.mkdir(parents=True, exist_ok=True)
         lock = (folder / f".{name}.lock").open("w")
     except OSError as error:
-        raise SetupError(f"The cache folder {folder} cannot be written: {error}", "Set EVERTABLE_CACHE.") from error
+        raise _unwritable(folder, error) from error
     with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # released when the file is closed, or the process dies
         yield folder
@@ -39,11 +39,21 @@ def locked(name: str) -> Iterator[Path]:
 @contextmanager
 def appearing(final: Path) -> Iterator[Path]:
     """A scratch folder that becomes ``final`` when the block ends well and vanishes when it does not."""
-    scratch = Path(tempfile.mkdtemp(prefix=f".{final.name}-", dir=final.parent))
+    try:
+        final.parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=f".{final.name}-", dir=final.parent))
+    except OSError as error:
+        raise _unwritable(final.parent, error) from error
     try:
         yield scratch
         shutil.rmtree(final, ignore_errors=True)
         scratch.chmod(0o755)  # mkdtemp makes it private; a cache may be shared
         scratch.rename(final)
+    except OSError as error:  # a full disk, say
+        raise _unwritable(final.parent, error) from error
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _unwritable(folder: Path, error: OSError) -> SetupError:
+    return SetupError(f"The cache folder {folder} cannot be written: {error}.", "Set EVERTABLE_CACHE to another one.")

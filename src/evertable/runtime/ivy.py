@@ -79,7 +79,7 @@ def _ivy_jar() -> Path:
 def _module(wanted: Sequence[Coordinate], *, transitive: bool) -> str:
     mapping = "default->default" if transitive else "default->master"
     dependencies = "\n".join(
-        f'  <dependency org={quoteattr(one.group)} name={quoteattr(one.artifact)} rev={quoteattr(one.version)}'
+        f"  <dependency org={quoteattr(one.group)} name={quoteattr(one.artifact)} rev={quoteattr(one.version)}"
         f' conf="{mapping}" transitive="{str(transitive).lower()}"/>'
         for one in wanted
     )

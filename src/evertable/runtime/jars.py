@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -18,6 +17,7 @@ from evertable.runtime.ivy import Coordinate
 SetName = Literal["connector", "broker", "ecj"]
 SETS: tuple[SetName, ...] = get_args(SetName)
 LOCK_FILE = Path(__file__).parent / "jars.lock"
+_verified: set[Path] = set()  # hashing 60 MB takes a tenth of a second: once per process is enough
 
 
 @dataclass(frozen=True, order=True)
@@ -44,20 +44,17 @@ def read_lock(file: Path) -> list[LockedJar]:
 
 def jar_paths(name: SetName, progress: Callable[[str], None] = lambda _line: None) -> list[Path]:
     """The jars of a set, each the one that jars.lock names; downloads them on first use."""
-    return list(_jar_paths(LOCK_FILE, cache_folder(), name, progress))
-
-
-@cache  # hashing 50 MB takes a tenth of a second: once per process is enough
-def _jar_paths(lock_file: Path, _cache: Path, name: SetName, progress: Callable[[str], None]) -> tuple[Path, ...]:
-    wanted = [one for one in read_lock(lock_file) if one.set_name == name]
-    with locked(name) as folder:
-        home = folder / "jars" / f"{name}-{_fingerprint(wanted)}"
-        if next(_wrong(wanted, home), None) is not None:  # absent, or damaged since: fetch it (again)
-            progress(f"{name} jars: fetching {len(wanted)}")
-            home.parent.mkdir(exist_ok=True)
-            with appearing(home) as scratch:
-                _fetch(wanted, scratch)
-    return tuple(home / one.coordinate.file_name for one in wanted)
+    wanted = [one for one in read_lock(LOCK_FILE) if one.set_name == name]
+    home = cache_folder() / "jars" / f"{name}-{_fingerprint(wanted)}"
+    if home not in _verified:
+        if not _is_whole(wanted, home):  # absent, or damaged since
+            with locked(name):
+                if not _is_whole(wanted, home):  # another process may have fetched it while this one waited
+                    progress(f"{name} jars: fetching {len(wanted)}")
+                    with appearing(home) as scratch:
+                        _fetch(wanted, scratch)
+        _verified.add(home)
+    return [home / one.coordinate.file_name for one in wanted]
 
 
 def _fetch(wanted: list[LockedJar], scratch: Path) -> None:
@@ -75,7 +72,11 @@ def _fetch(wanted: list[LockedJar], scratch: Path) -> None:
         )
 
 
-def _wrong(wanted: Iterable[LockedJar], folder: Path) -> Iterable[tuple[LockedJar, str]]:
+def _is_whole(wanted: Iterable[LockedJar], folder: Path) -> bool:
+    return next(iter(_wrong(wanted, folder)), None) is None
+
+
+def _wrong(wanted: Iterable[LockedJar], folder: Path) -> Iterator[tuple[LockedJar, str]]:
     for jar in wanted:
         actual = sha256_of(folder / jar.coordinate.file_name)
         if actual != jar.sha256:

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -38,11 +39,10 @@ def find_or_install_java(progress: Callable[[str], None]) -> Java:
     """Like find_java, but on Debian as root installs one when the machine has none."""
     try:
         return find_java()
-    except JavaNotFoundError:
+    except (JavaNotFoundError, JavaTooOldError):
         if os.environ.get("JAVA_HOME") or not _may_install():
             raise
-    _install(progress)
-    return find_java()
+    return _install(progress)
 
 
 def _find(home: str, path: str) -> Java:
@@ -87,14 +87,14 @@ def _may_install() -> bool:
     return "debian" in (release.get("ID", ""), *release.get("ID_LIKE", "").split())
 
 
-def _install(progress: Callable[[str], None]) -> None:
-    progress("no Java here: installing one with apt-get (a minute or so)")
+def _install(progress: Callable[[str], None]) -> Java:
+    progress(f"no Java {OLDEST} here: installing one with apt-get (a minute or so)")
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     said = _apt(["update", "-qq"], environment)
     for package in _DEBIAN_PACKAGES:
         said = _apt(["install", "-y", "-qq", "--no-install-recommends", package], environment)
-        if shutil.which("java"):
-            return
+        with suppress(JavaNotFoundError, JavaTooOldError):
+            return find_java()
     raise SetupError(f"apt-get could not install Java: {said}", _INSTALL_HINT)
 
 

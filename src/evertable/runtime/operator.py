@@ -40,7 +40,7 @@ def operator_jar(progress: Callable[[str], None] = lambda _line: None) -> Path:
 
 def is_current(jar: Path, sources: Path) -> bool:
     """Whether the jar was made from exactly these sources and for the pyspark that is installed."""
-    return made_from(jar, sources) and f"Evertable-Built-For: pyspark {importlib.metadata.version('pyspark')}" in _read_manifest(jar)
+    return made_from(jar, sources) and _built_for() in _read_manifest(jar)
 
 
 def made_from(jar: Path, sources: Path) -> bool:
@@ -84,11 +84,11 @@ def _pack(classes: Path, manifest: str, jar: Path) -> None:
 
 
 def _manifest(sources: Path) -> str:
-    return (
-        "Manifest-Version: 1.0\r\n"
-        f"Evertable-Sources: {_digest(sources)}\r\n"
-        f"Evertable-Built-For: pyspark {importlib.metadata.version('pyspark')}\r\n\r\n"
-    )
+    return f"Manifest-Version: 1.0\r\nEvertable-Sources: {_digest(sources)}\r\n{_built_for()}\r\n\r\n"
+
+
+def _built_for() -> str:
+    return f"Evertable-Built-For: pyspark {importlib.metadata.version('pyspark')}"
 
 
 def _read_manifest(jar: Path) -> list[str]:

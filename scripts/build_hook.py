@@ -1,4 +1,4 @@
-"""Lets a wheel be built only with the current join operator inside it."""
+"""Lets a wheel or an sdist be built only with the current join operator inside it."""
 
 import sys
 from pathlib import Path
@@ -7,8 +7,8 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
-class WheelHook(BuildHookInterface):  # type: ignore[type-arg, unused-ignore]
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+class OperatorInside(BuildHookInterface):
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 - hatchling's signature
         if version == "editable":  # made before the operator is compiled, which happens on first use
             return
         root = Path(self.root)
@@ -16,4 +16,4 @@ class WheelHook(BuildHookInterface):  # type: ignore[type-arg, unused-ignore]
         from evertable.runtime.operator import JAR, SOURCES, made_from
 
         if not made_from(JAR, SOURCES):
-            sys.exit(f"{JAR.relative_to(root)} is missing or older than jvm/src: run scripts/setup, then build again.")
+            sys.exit(f"{JAR.relative_to(root)} is missing or not of this jvm/src: run scripts/setup, then build again.")

@@ -1,0 +1,76 @@
+"""A command under the supervisor's care, seen from its owner: running, stopped or killed, never left behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from evertable.broker import supervisor
+
+
+class SupervisedProcess:
+    """One running command. It ends with its owner, however the owner ends."""
+
+    def __init__(self, command: Sequence[str], output: Path, leftover: Path | None, keep_open: Sequence[int]) -> None:
+        """Starts it, in the folder of its output; an owner that dies leaves ``leftover`` to the supervisor to remove.
+
+        The files in ``keep_open`` stay open for as long as the command runs.
+        """
+        orders, self._orders = os.pipe()
+        told, tell = os.pipe()
+        wrapper = [sys.executable, "-I", "-S", supervisor.__file__, str(os.getpid()), str(leftover or "-")]
+        try:
+            with output.open("wb") as file:
+                self._supervisor = subprocess.Popen(
+                    [*wrapper, *command],
+                    stdin=orders,
+                    stdout=tell,
+                    stderr=file,
+                    pass_fds=keep_open,
+                    start_new_session=True,  # a terminal's Ctrl-C is for the owner, who then stops it in order
+                )
+        except BaseException:
+            os.close(self._orders)
+            os.close(told)
+            raise
+        finally:
+            os.close(orders)
+            os.close(tell)
+        with os.fdopen(told, "rb") as said:  # the supervisor says it, then closes its end
+            self.pid = int(said.read() or 0)
+
+    @property
+    def running(self) -> bool:
+        return self._supervisor.poll() is None
+
+    def ended_within(self, seconds: float) -> bool:
+        with suppress(subprocess.TimeoutExpired):
+            self._supervisor.wait(seconds)
+            return True
+        return False
+
+    def stop(self, patience_s: float) -> None:
+        """Ends it with SIGTERM, or with SIGKILL when that takes too long."""
+        self._order(b"T")
+        if not self.ended_within(patience_s):
+            self._order(b"K")
+        self._finish()
+
+    def kill(self) -> None:
+        """Ends it with SIGKILL."""
+        self._order(b"K")
+        self._finish()
+
+    def _order(self, order: bytes) -> None:
+        with suppress(BrokenPipeError):  # it has ended by itself
+            os.write(self._orders, order)
+
+    def _finish(self) -> None:
+        self._supervisor.wait()
+        if self._orders >= 0:
+            os.close(self._orders)
+            self._orders = -1
