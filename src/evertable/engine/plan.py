@@ -19,7 +19,11 @@ LEFT, RIGHT = 0, 1
 # What a changelog message needs beside the row: 5,000 matches of 8 bytes and Kafka's own overhead.
 MATCHES_ALLOWANCE = 64 * 1024
 
-READER = {"max.poll.records": "20000", "fetch.max.wait.ms": "20", "isolation.level": "read_committed"}
+READER = {"max.poll.records": "20000", "fetch.max.wait.ms": "20"}
+READER_ALWAYS = {
+    "isolation.level": "read_committed",  # as the build counted when it looked for each partition's last record
+    "allow.auto.create.topics": "false",  # asking for a topic must not make it
+}
 WRITER = {"linger.ms": "2", "batch.size": "262144", "buffer.memory": "67108864"}
 WRITER_ALWAYS = {"acks": "all", "enable.idempotence": "true"}  # a lost or doubled record cannot be mended later
 
@@ -38,7 +42,7 @@ def read(spark: SparkSession, spec: GenerationSpec, source: SourceSpec) -> DataF
         .option("subscribe", source.topic)
         .option("startingOffsets", json.dumps({source.topic: source.start}))
         .option("failOnDataLoss", "true")
-        .options(**kafka({**READER, **source.kafka}))
+        .options(**kafka({**READER, **source.kafka, **READER_ALWAYS}))
     )
     if spec.trigger == "microbatch":
         reader = reader.option("maxOffsetsPerTrigger", 200_000)  # keeps a catch-up's batches in memory
@@ -60,18 +64,23 @@ def join(spark: SparkSession, rows: DataFrame, spec: GenerationSpec) -> DataFram
 
 def write(changes: DataFrame, spec: GenerationSpec) -> StreamingQuery:
     """The changes, into the generation's changelog."""
-    limit = {"max.request.size": str(spec.max_message_bytes)}
+    own = {"client.id": producer_id(spec.generation), "max.request.size": str(spec.max_message_bytes)}
     writer = (
         changes.writeStream.format("kafka")
         .queryName(f"generation-{spec.generation}")
         .outputMode("update")
         .option("topic", spec.changelog_topic)
         .option("checkpointLocation", spec.checkpoint)
-        .options(**kafka({**WRITER, **spec.changelog_kafka, **WRITER_ALWAYS, **limit}))
+        .options(**kafka({**WRITER, **spec.changelog_kafka, **WRITER_ALWAYS, **own}))
     )
     if spec.trigger == "microbatch":
         return writer.trigger(processingTime="0 seconds").start()
     return writer.trigger(realTime=f"{spec.interval_s} seconds").start()
+
+
+def producer_id(generation: int) -> str:
+    """The client id of the generation's producer: a producer of its own, so that it is closed when its query ends."""
+    return f"evertable-generation-{generation}"
 
 
 def kafka(properties: dict[str, str]) -> dict[str, str]:

@@ -36,6 +36,9 @@ SETTINGS: dict[str, str] = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",  # counting costs a read for each write
     "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+    # A retired generation's producer must be closed before its changelog is deleted, or it would bring it back.
+    "spark.kafka.producer.cache.timeout": "30s",
+    "spark.kafka.producer.cache.evictorThreadRunInterval": "1s",
     # Shuffle: rows cross at once instead of waiting for a buffer to fill (45 ms by default).
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "2",
     "spark.shuffle.streaming.checksum.enabled": "false",  # the bytes never leave this machine's memory

@@ -1,0 +1,105 @@
+"""The line protocol between the orchestrator's side and the engine's child process: one JSON object a line.
+
+    orchestrator                      engine
+        │ ── open {master, jars, spark} ──► │   first, once
+        │ ◄───────────────────────── ready ─ │
+        │ ── start {spec} ────────────────► │
+        │ ◄─────────────────────── started ─ │   or failed
+        │ ◄────────────── progress, failed ─ │   at any time
+        │ ── stop {generation} ───────────► │
+        │ ◄─────────────────────── stopped ─ │   the query has ended
+        │ ◄────────────────────── released ─ │   and its producer is closed: the changelog may be deleted
+        │ ── end of input ────────────────► │   the engine stops everything and exits
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import orjson
+
+
+@dataclass(frozen=True)
+class Ready:
+    """Spark is up; ``slots`` is None where a cluster decides."""
+
+    spark: str
+    slots: int | None
+    shuffle_partitions: int
+
+
+@dataclass(frozen=True)
+class Started:
+    generation: int
+    query_id: str
+    run_id: str
+
+
+@dataclass(frozen=True)
+class Progress:
+    """An epoch was committed; ``left`` and ``right`` map partitions to the offset behind the last one read."""
+
+    generation: int
+    epoch: int
+    rows: int
+    left: Mapping[int, int]
+    right: Mapping[int, int]
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A query ended with an error; ``retriable`` if starting it again on its checkpoint may help."""
+
+    generation: int
+    condition: str
+    message: str
+    retriable: bool
+
+
+@dataclass(frozen=True)
+class Stopped:
+    generation: int
+
+
+@dataclass(frozen=True)
+class Released:
+    generation: int
+
+
+@dataclass(frozen=True)
+class Died:
+    """The child process ended without being asked; said by the orchestrator's side, never sent."""
+
+    exit_code: int
+
+
+Event = Ready | Started | Progress | Failed | Stopped | Released | Died
+
+_SENT = {cls.__name__.lower(): cls for cls in (Ready, Started, Progress, Failed, Stopped, Released)}
+
+
+def encode(event: Event) -> bytes:
+    """The event as a line."""
+    fields = asdict(event)
+    return orjson.dumps({"event": type(event).__name__.lower(), **fields}, option=orjson.OPT_NON_STR_KEYS) + b"\n"
+
+
+def decode(line: bytes) -> Event:
+    """The event that a line carries; ValueError if it carries none."""
+    try:
+        fields = orjson.loads(line)
+        cls = _SENT[fields.pop("event")]
+        for side in ("left", "right"):
+            if side in fields:
+                fields[side] = {int(partition): offset for partition, offset in fields[side].items()}
+        event: Event = cls(**fields)
+    except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"no event of the engine's protocol: {line[:200]!r}") from error
+    return event
+
+
+def command(do: str, **fields: Any) -> bytes:
+    """A command as a line."""
+    return orjson.dumps({"do": do, **fields}, option=orjson.OPT_NON_STR_KEYS) + b"\n"
