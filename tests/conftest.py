@@ -1,0 +1,32 @@
+"""What all tests share: one real broker per run, and a fresh topic for whoever asks."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from evertable.broker import EmbeddedBroker
+
+
+@pytest.fixture(scope="session")
+def broker() -> Iterator[EmbeddedBroker]:
+    """One embedded broker for the whole run; tests keep apart by the names of their topics."""
+    with EmbeddedBroker() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def new_topic(broker: EmbeddedBroker) -> Callable[..., str]:
+    """Makes a topic with a name of its own: ``new_topic(partitions=3, **{"cleanup.policy": "compact"})``."""
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+
+    def make(partitions: int = 1, **settings: str) -> str:
+        name = f"t-{uuid.uuid4()}"
+        topic = NewTopic(name, num_partitions=partitions, replication_factor=1, config=settings)
+        admin.create_topics([topic])[name].result(timeout=30)
+        return name
+
+    return make
