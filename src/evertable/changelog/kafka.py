@@ -1,4 +1,4 @@
-"""What the changelog's Kafka clients have in common: plain consumers without a group, and clear errors.
+"""What the changelog's Kafka clients have in common: a plain consumer without a group, and clear errors.
 
 Properties are librdkafka's, as :mod:`evertable.config` translates them.
 """
@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
-from confluent_kafka import Consumer, KafkaError, KafkaException
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 
 from evertable.errors import ChangelogError, EvertableError, KafkaUnreachableError, TopicNotFoundError
 
@@ -21,6 +21,7 @@ PASSING = frozenset(
         KafkaError._PARTITION_EOF,
         KafkaError._RESOLVE,
         KafkaError._TIMED_OUT,
+        KafkaError._TIMED_OUT_QUEUE,
         KafkaError._TRANSPORT,
         KafkaError._WAIT_COORD,
         KafkaError.BROKER_NOT_AVAILABLE,
@@ -34,17 +35,18 @@ PASSING = frozenset(
         KafkaError.REQUEST_TIMED_OUT,
     }
 )
-"""Errors that librdkafka gets over by itself, by and by."""
+"""What librdkafka gets over by itself, sooner or later."""
 
 MISSING = frozenset({KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC, KafkaError.UNKNOWN_TOPIC_OR_PART})
+OUT_OF_RANGE = frozenset({KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE})
 
 
 class PlainConsumer:
     """A consumer that belongs to no group and commits nothing, and remembers what troubles it."""
 
     def __init__(self, properties: Mapping[str, Any], overrides: Mapping[str, Any]) -> None:
+        self.servers = str(properties.get("bootstrap.servers", ""))
         self.trouble = ""
-        self.servers = properties.get("bootstrap.servers", "")
         self.kafka = Consumer(
             {
                 "group.id": "evertable",  # librdkafka insists; without subscriptions and commits it means nothing
@@ -59,11 +61,8 @@ class PlainConsumer:
             logger=log,
         )
 
-    def _note(self, error: KafkaError) -> None:
-        self.trouble = error.str()
-
     def partitions(self, topic: str, timeout_s: float) -> list[int]:
-        """The topic's partitions; TopicNotFoundError without creating it."""
+        """The topic's partitions; TopicNotFoundError if there is none, and none is made by asking."""
         try:
             found = self.kafka.list_topics(topic, timeout=timeout_s).topics[topic]
         except KafkaException as error:
@@ -73,21 +72,32 @@ class PlainConsumer:
         return sorted(found.partitions)
 
     def error(self, error: KafkaError, topic: str) -> EvertableError:
-        """What an operator should read when Kafka has said this about a topic."""
-        if error.code() in MISSING:
-            return TopicNotFoundError(
-                f"Kafka at {self.servers} has no topic '{topic}'.", "Create it, or correct its name."
-            )
-        if error.code() in PASSING:
-            why = self.trouble or error.str()
-            return KafkaUnreachableError(
-                f"Kafka at {self.servers} does not answer: {why}.", "Check kafka.bootstrap.servers."
-            )
-        if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
-            return ChangelogError(
-                f"'{topic}' no longer holds what should be read next: {error.str()}.", "Build the generation anew."
-            )
-        return KafkaUnreachableError(f"Kafka at {self.servers} refuses to show '{topic}': {error.str()}.")
+        return explain(error, topic, self.servers, self.trouble)
 
     def close(self) -> None:
+        """Lets go of all connections; closing twice does no harm."""
         self.kafka.close()
+
+    def _note(self, error: KafkaError) -> None:
+        self.trouble = error.str()
+
+
+def explain(error: KafkaError, topic: str, servers: str, trouble: str = "") -> EvertableError:
+    """What an operator should read when Kafka said this about a topic; ``trouble`` is what came before."""
+    code, said = error.code(), error.str()
+    if code in MISSING:
+        return TopicNotFoundError(f"Kafka at {servers} has no topic '{topic}'.", "Create it, or correct its name.")
+    if code in OUT_OF_RANGE:
+        return ChangelogError(
+            f"'{topic}' no longer holds what is to be read next: {said}.", "Build the generation anew."
+        )
+    if code in PASSING or error.retriable():
+        return KafkaUnreachableError(
+            f"Kafka at {servers} does not answer: {trouble or said}.", "Check kafka.bootstrap.servers and the broker."
+        )
+    return KafkaUnreachableError(f"Kafka at {servers} refuses '{topic}': {said}.", "Check what the user may do there.")
+
+
+def place(message: Message) -> tuple[int, int]:
+    """A message's partition and offset."""
+    return cast(int, message.partition()), cast(int, message.offset())

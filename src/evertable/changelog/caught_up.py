@@ -1,0 +1,95 @@
+"""When a generation is caught up: docs/CHANGELOG-FORMAT.md, "Caught up"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from evertable.changelog.changes import Changes
+from evertable.changelog.coverage import Coverage, Span
+from evertable.changelog.ids import Ints, partition_and_offset
+from evertable.changelog.schema import Side
+
+SourcePartition = tuple[Side, int]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far the reader has come, in offsets of the sources; for people, not for decisions."""
+
+    reached: int
+    awaited: int
+
+    @property
+    def fraction(self) -> float:
+        return self.reached / self.awaited if self.awaited else 1.0
+
+
+class CaughtUp:
+    """Watches a generation's changelog until it has shown all that its topics held when the build began.
+
+    Feed it what was read (:meth:`saw`, then :meth:`read_to`) and what the engine committed (:meth:`committed`), in any
+    order. A partition that is covered is forgotten; once all are, every call returns at once.
+    """
+
+    def __init__(self, targets: Mapping[SourcePartition, Span]) -> None:
+        self._awaited = sum(span.offsets for span in targets.values())
+        self._open = {target: Coverage(span) for target, span in targets.items()}
+        self._committed: dict[SourcePartition, dict[int, int]] = {}
+        """Where the changelog ended when the engine was known to be behind the last record."""
+        self._positions: dict[int, int] = {}
+
+    @property
+    def done(self) -> bool:
+        return not self._open
+
+    @property
+    def missing(self) -> dict[SourcePartition, Span]:
+        """The partitions that are still awaited."""
+        return {target: coverage.span for target, coverage in self._open.items()}
+
+    @property
+    def progress(self) -> Progress:
+        ahead = sum(coverage.span.last - coverage.highest for coverage in self._open.values())
+        return Progress(self._awaited - max(ahead, len(self._open)), self._awaited)
+
+    def saw(self, changes: Changes) -> None:
+        """Counts a batch's rows and rejects."""
+        if self.done:
+            return
+        sides = changes.rejects.column("side").to_numpy()
+        for side in Side:
+            partitions, offsets = partition_and_offset(changes.rows[side].column(0).to_numpy())
+            self._saw(side, partitions, offsets)
+            if len(rejected := np.flatnonzero(sides == side)):
+                places = (changes.rejects.column(name).to_numpy()[rejected] for name in ("partition", "offset"))
+                self._saw(side, *places)
+
+    def read_to(self, positions: Mapping[int, int]) -> None:
+        """For each partition of the changelog, the offset that is read next."""
+        self._positions.update(positions)
+        self._settle()
+
+    def committed(self, ends: Mapping[SourcePartition, int], changelog_end: Mapping[int, int]) -> None:
+        """The engine has committed an epoch that ends before these offsets, and then the changelog ended there."""
+        for target, coverage in self._open.items():
+            if ends.get(target, 0) > coverage.span.last:
+                self._committed.setdefault(target, dict(changelog_end))
+        self._settle()
+
+    def _saw(self, side: Side, partitions: Ints, offsets: Ints) -> None:
+        for target in [target for target in self._open if target[0] is side]:
+            mine = offsets[partitions == target[1]]
+            coverage = self._open[target]
+            coverage.saw(mine)
+            if coverage.is_full:
+                del self._open[target]
+
+    def _settle(self) -> None:
+        for target in list(self._committed.keys() & self._open.keys()):
+            ends = self._committed[target].items()
+            read = all(self._positions.get(partition, 0) >= end for partition, end in ends)
+            if read and self._open[target].saw_last:
+                del self._open[target]

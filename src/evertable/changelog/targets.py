@@ -1,0 +1,137 @@
+"""What a topic holds when a build begins: where its query starts, and which records the generation must show."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
+
+from evertable.changelog.coverage import Span
+from evertable.changelog.kafka import PASSING, PlainConsumer, place
+from evertable.config.start import Start
+from evertable.errors import KafkaUnreachableError
+
+_PROBING = {
+    "isolation.level": "read_committed",
+    "enable.partition.eof": True,
+    "fetch.wait.max.ms": 10,  # how long a broker takes to say that there is nothing more
+    "fetch.queue.backoff.ms": 5,
+    "queued.min.messages": 1_000,
+}
+_WINDOW = 64  # offsets to look at before the end; a fetch brings as many anyway
+_GROWTH = 16
+
+
+@dataclass(frozen=True)
+class Extent:
+    """One partition: the offset at which its query starts, and the readable records from there to its end, if any."""
+
+    start: int
+    span: Span | None
+
+
+def find_extents(
+    properties: Mapping[str, Any], topic: str, start: Start, *, timeout_s: float = 30.0
+) -> dict[int, Extent]:
+    """The extent of each partition, as a plain ``read_committed`` consumer sees it.
+
+    The end of a partition may be a transaction marker, an aborted transaction or a gap, and its beginning too; so the
+    first and the last record are read, not computed. TopicNotFoundError, KafkaUnreachableError.
+    """
+    consumer = PlainConsumer(properties, _PROBING)
+    try:
+        return _Probe(consumer, topic, time.monotonic() + timeout_s).extents(start)
+    except KafkaException as error:
+        raise consumer.error(error.args[0], topic) from error
+    finally:
+        consumer.close()
+
+
+class _Probe:
+    def __init__(self, consumer: PlainConsumer, topic: str, deadline: float) -> None:
+        self._consumer = consumer
+        self._kafka = consumer.kafka
+        self._topic = topic
+        self._deadline = deadline
+
+    def extents(self, start: Start) -> dict[int, Extent]:
+        partitions = self._consumer.partitions(self._topic, self._left())
+        bounds = {partition: self._bounds(partition) for partition in partitions}
+        ends = {partition: end for partition, (_, end) in bounds.items()}
+        match start:
+            case Start.EARLIEST:
+                starts = {partition: low for partition, (low, _) in bounds.items()}
+            case Start.LATEST:
+                starts = ends
+            case _:
+                starts = self._starts_at(start.timestamp_ms or 0, ends)
+        spans = self._spans(starts, ends) if start != Start.LATEST else {}
+        return {partition: Extent(starts[partition], spans.get(partition)) for partition in partitions}
+
+    def _bounds(self, partition: int) -> tuple[int, int]:
+        """The offsets of the first record and behind the last one that is not part of an open transaction."""
+        bounds: tuple[int, int] = self._kafka.get_watermark_offsets(
+            TopicPartition(self._topic, partition), timeout=self._left()
+        )
+        return bounds
+
+    def _starts_at(self, timestamp: int, ends: Mapping[int, int]) -> dict[int, int]:
+        asked = [TopicPartition(self._topic, partition, timestamp) for partition in ends]
+        found = self._kafka.offsets_for_times(asked, timeout=self._left())
+        return {at.partition: at.offset if at.offset >= 0 else ends[at.partition] for at in found}
+
+    def _spans(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> dict[int, Span]:
+        begins = {partition: at for partition, at in starts.items() if at < ends[partition]}
+        firsts = self._scan(begins, ends, stop_at_first=True)
+        lasts: dict[int, int] = {}
+        ends, window = dict(ends), _WINDOW
+        while pending := firsts.keys() - lasts.keys():
+            begins = {partition: max(firsts[partition], ends[partition] - window) for partition in pending}
+            lasts |= self._scan(begins, ends, stop_at_first=False)
+            ends |= begins  # there is nothing behind where this window began, or it was found
+            window *= _GROWTH
+        return {partition: Span(firsts[partition], last) for partition, last in lasts.items()}
+
+    def _scan(self, begins: Mapping[int, int], ends: Mapping[int, int], *, stop_at_first: bool) -> dict[int, int]:
+        """The first or the last record from ``begins`` on and before ``ends``, for each partition that has one."""
+        found: dict[int, int] = {}
+        pending = set(begins)
+        self._kafka.assign([TopicPartition(self._topic, *begin) for begin in begins.items()])
+        while pending:
+            message = self._kafka.poll(self._left())
+            if message is None:
+                self._left()
+                continue
+            partition, offset = place(message)
+            if partition not in pending or self._passes(message):
+                continue
+            is_record = message.error() is None and offset < ends[partition]
+            if is_record:
+                found[partition] = offset
+            if stop_at_first or not is_record or offset == ends[partition] - 1:
+                pending.discard(partition)
+                self._kafka.incremental_unassign([TopicPartition(self._topic, partition)])
+        return found
+
+    def _passes(self, message: Message) -> bool:
+        """Whether this is trouble that passes by itself; other trouble is raised, the end of a partition is none."""
+        error = message.error()
+        if error is None or error.code() == KafkaError._PARTITION_EOF:
+            return False
+        if error.code() not in PASSING and not error.retriable():
+            raise self._consumer.error(error, self._topic)
+        return True
+
+    def _left(self) -> float:
+        """Seconds until the deadline."""
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            trouble = self._consumer.trouble or "no answer in time"
+            raise KafkaUnreachableError(
+                f"Kafka at {self._consumer.servers} did not show the ends of '{self._topic}': {trouble}.",
+                "Check that all of its partitions have a leader.",
+            )
+        return left
