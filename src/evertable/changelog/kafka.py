@@ -41,6 +41,16 @@ MISSING = frozenset({KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC, K
 OUT_OF_RANGE = frozenset({KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE})
 
 
+class _Quiet(logging.LoggerAdapter[logging.Logger]):
+    """Takes librdkafka's own lines, one for each failed attempt to connect, as details."""
+
+    def log(self, level: int, msg: object, *args: object, **kwargs: Any) -> None:
+        super().log(min(level, logging.DEBUG), msg, *args, **kwargs)
+
+
+QUIET = _Quiet(log, {})
+
+
 class PlainConsumer:
     """A consumer that belongs to no group and commits nothing, and remembers what troubles it."""
 
@@ -58,7 +68,7 @@ class PlainConsumer:
                 "error_cb": self._note,
                 **overrides,
             },
-            logger=log,
+            logger=QUIET,
         )
 
     def partitions(self, topic: str, timeout_s: float) -> list[int]:
@@ -66,6 +76,7 @@ class PlainConsumer:
         try:
             found = self.kafka.list_topics(topic, timeout=timeout_s).topics[topic]
         except KafkaException as error:
+            self.kafka.poll(0)  # brings what happened on the connections to _note
             raise self.error(error.args[0], topic) from error
         if found.error is not None:
             raise self.error(found.error, topic)
@@ -78,8 +89,17 @@ class PlainConsumer:
         """Lets go of all connections; closing twice does no harm."""
         self.kafka.close()
 
+    def recovered(self) -> None:
+        """To be called when something was read."""
+        if self.trouble:
+            log.info("Kafka at %s answers again", self.servers)
+            self.trouble = ""
+
     def _note(self, error: KafkaError) -> None:
-        self.trouble = error.str()
+        if not self.trouble:
+            log.warning("Kafka at %s: %s; trying again until it answers", self.servers, error.str())
+        if not self.trouble or error.code() != KafkaError._ALL_BROKERS_DOWN:  # which says less than what came before
+            self.trouble = error.str()
 
 
 def explain(error: KafkaError, topic: str, servers: str, trouble: str = "") -> EvertableError:

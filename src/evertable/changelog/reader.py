@@ -72,6 +72,7 @@ class ChangelogReader:
             messages = self._without_errors(messages)
         if not messages:
             return None
+        self._consumer.recovered()
         changes = self._decoder.decode(
             list(map(Message.value, messages)),
             lambda i: f"record at {self.topic}[{messages[i].partition()}], offset {messages[i].offset()}",

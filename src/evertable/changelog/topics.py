@@ -13,7 +13,7 @@ from typing import Any, Self
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
 
-from evertable.changelog.kafka import PlainConsumer, explain
+from evertable.changelog.kafka import QUIET, PlainConsumer, explain
 from evertable.changelog.names import generation_of, topic_name
 from evertable.errors import EvertableError, TopicNotFoundError
 
@@ -37,7 +37,7 @@ class ChangelogTopic:
 
 def largest_message(properties: Mapping[str, Any], topics: Iterable[str], *, timeout_s: float = 30.0) -> int:
     """The largest message that any of these topics takes; Kafka's default where reading its settings is not allowed."""
-    admin = AdminClient(dict(properties), logger=log)
+    admin = AdminClient(dict(properties), logger=QUIET)
     asked = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics]
     largest = 0
     for resource, answer in admin.describe_configs(asked, request_timeout=timeout_s).items():
@@ -70,7 +70,7 @@ class ChangelogTopics:
         self._partitions = partitions
         self._replication = replication
         self._timeout_s = timeout_s
-        self._admin = AdminClient(dict(properties), logger=log)
+        self._admin = AdminClient(dict(properties), logger=QUIET)
         self._consumer = PlainConsumer(properties, {})  # for metadata: an admin client may bring topics into being
 
     def create(self, generation: int, largest_source_message: int) -> ChangelogTopic:

@@ -1,0 +1,188 @@
+"""A build awaits the records that a plain read_committed consumer can read, no others."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+from tests.changelog.conftest import Produce, produce_to
+
+from evertable.broker import EmbeddedBroker
+from evertable.changelog.coverage import Span
+from evertable.changelog.targets import Extent, find_extents
+from evertable.config.start import Start
+from evertable.errors import KafkaUnreachableError, TopicNotFoundError
+
+MakeTopic = Callable[..., str]
+
+
+@pytest.fixture
+def find(broker: EmbeddedBroker) -> Callable[..., dict[int, Extent]]:
+    def find(topic: str, start: Start = Start.EARLIEST) -> dict[int, Extent]:
+        return find_extents({"bootstrap.servers": broker.bootstrap}, topic, start)
+
+    return find
+
+
+Find = Callable[..., dict[int, Extent]]
+
+
+@contextmanager
+def transaction(broker: EmbeddedBroker) -> Iterator[Producer]:
+    """An open transaction; the block decides how it ends, else it is aborted."""
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": str(uuid.uuid4()), "linger.ms": 0})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    try:
+        yield producer
+    except BaseException:
+        producer.abort_transaction(30)
+        raise
+
+
+def test_plain_partitions(find: Find, new_topic: MakeTopic, produce: Produce) -> None:
+    """From the first record to the last one; an empty partition awaits nothing."""
+    topic = new_topic(3)
+    produce(topic, [b"1", b"2", b"3"], 0)
+    produce(topic, [b"1"], 2)
+    assert find(topic) == {0: Extent(0, Span(0, 2)), 1: Extent(0, None), 2: Extent(0, Span(0, 0))}
+
+
+def test_latest_awaits_nothing(find: Find, new_topic: MakeTopic, produce: Produce) -> None:
+    """Everything there is lies before the start."""
+    topic = new_topic(2)
+    produce(topic, [b"1", b"2"])
+    assert find(topic, Start.LATEST) == {0: Extent(2, None), 1: Extent(0, None)}
+
+
+def test_a_time_begins_at_its_first_record(broker: EmbeddedBroker, find: Find, new_topic: MakeTopic) -> None:
+    """Records before it are not awaited; a partition without later ones starts at its end."""
+    topic = new_topic(2, **{"message.timestamp.before.max.ms": str(2**63 - 1)})
+    producer = Producer({"bootstrap.servers": broker.bootstrap})
+    for at_s in (100, 200, 300):
+        producer.produce(topic, b"x", partition=0, timestamp=at_s * 1000)
+    producer.produce(topic, b"x", partition=1, timestamp=100_000)
+    assert producer.flush(30) == 0
+    start = Start.parse("1970-01-01T00:02:30Z")
+    assert find(topic, start) == {0: Extent(1, Span(1, 2)), 1: Extent(1, None)}
+
+
+def test_offsets_above_zero(broker: EmbeddedBroker, find: Find, new_topic: MakeTopic, produce: Produce) -> None:
+    """Deleted records are not awaited."""
+    topic = new_topic()
+    produce(topic, [b"x"] * 10)
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    for answer in admin.delete_records([TopicPartition(topic, 0, 4)]).values():
+        answer.result(30)
+    assert find(topic) == {0: Extent(4, Span(4, 9))}
+
+
+def test_a_partition_whose_records_are_all_deleted(
+    broker: EmbeddedBroker, find: Find, new_topic: MakeTopic, produce: Produce
+) -> None:
+    """It has an end above zero, and nothing to await."""
+    topic = new_topic()
+    produce(topic, [b"x"] * 10)
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    for answer in admin.delete_records([TopicPartition(topic, 0, 10)]).values():
+        answer.result(30)
+    assert find(topic) == {0: Extent(10, None)}
+
+
+def test_a_transactions_marker_is_no_record(broker: EmbeddedBroker, find: Find, new_topic: MakeTopic) -> None:
+    """The last offset of a committed transaction is its marker's."""
+    topic = new_topic()
+    with transaction(broker) as producer:
+        for _ in range(3):
+            producer.produce(topic, b"x")
+        producer.commit_transaction(30)
+    assert find(topic) == {0: Extent(0, Span(0, 2))}
+
+
+def test_aborted_transactions_are_no_records(
+    broker: EmbeddedBroker, find: Find, new_topic: MakeTopic, produce: Produce
+) -> None:
+    """Neither at the beginning nor at the end, even if they are longer than several looks back."""
+    topic = new_topic()
+    with transaction(broker) as producer:
+        producer.produce(topic, b"x")
+        producer.flush(30)
+        producer.abort_transaction(30)  # offsets 0 and 1
+    produce(topic, [b"x", b"x"])  # 2 and 3
+    with transaction(broker) as producer:
+        for _ in range(2000):
+            producer.produce(topic, b"x")
+        producer.flush(30)
+        producer.abort_transaction(30)
+    assert find(topic) == {0: Extent(0, Span(2, 3))}
+
+
+def test_a_topic_of_nothing_but_an_aborted_transaction(
+    broker: EmbeddedBroker, find: Find, new_topic: MakeTopic
+) -> None:
+    """It looks full and awaits nothing."""
+    topic = new_topic()
+    with transaction(broker) as producer:
+        producer.produce(topic, b"x")
+        producer.flush(30)
+        producer.abort_transaction(30)
+    assert find(topic) == {0: Extent(0, None)}
+
+
+def test_an_open_transaction_is_not_awaited(
+    broker: EmbeddedBroker, find: Find, new_topic: MakeTopic, produce: Produce
+) -> None:
+    """Nor is what stands behind it: nobody can read that yet, and it may take hours."""
+    topic = new_topic()
+    produce(topic, [b"x", b"x"])
+    with transaction(broker) as producer:
+        producer.produce(topic, b"x")
+        producer.flush(30)
+        produce(topic, [b"x"])
+        assert find(topic) == {0: Extent(0, Span(0, 1))}
+        assert find(topic, Start.LATEST) == {0: Extent(2, None)}
+        producer.abort_transaction(30)
+    assert find(topic) == {0: Extent(0, Span(0, 3))}
+
+
+def test_a_missing_topic_is_named_and_not_created(own_broker: EmbeddedBroker) -> None:
+    """Even where the broker creates whatever a client asks for."""
+    properties = {"bootstrap.servers": own_broker.bootstrap}
+    for _ in range(2):
+        with pytest.raises(TopicNotFoundError, match="no topic 'not-there'"):
+            find_extents(properties, "not-there", Start.EARLIEST)
+
+
+def test_a_broker_that_does_not_answer_is_named() -> None:
+    """With the reason that the connection gave."""
+    with pytest.raises(KafkaUnreachableError, match=r"Kafka at 127\.0\.0\.1:1 does not answer: .*refused"):
+        find_extents({"bootstrap.servers": "127.0.0.1:1"}, "any", Start.EARLIEST, timeout_s=2)
+
+
+def test_a_compacted_partition(own_broker: EmbeddedBroker) -> None:
+    """Its first and last records may lie anywhere: gaps are skipped on both sides."""
+    topic = f"compacted-{uuid.uuid4()}"
+    admin = AdminClient({"bootstrap.servers": own_broker.bootstrap})
+    settings = {"cleanup.policy": "compact", "segment.ms": "1", "min.cleanable.dirty.ratio": "0.001"}
+    admin.create_topics([NewTopic(topic, 1, 1, config=settings)])[topic].result(30)
+    produce = produce_to(own_broker.bootstrap)
+    for key in [b"a"] * 50 + [b"b"]:
+        produce(topic, [b"x"], key=key)  # each rolls a segment; all but the active one are compacted
+    while _offsets(own_broker, topic) != [49, 50]:  # the broker compacts when it likes
+        pass
+    extents = find_extents({"bootstrap.servers": own_broker.bootstrap}, topic, Start.EARLIEST)
+    assert extents == {0: Extent(0, Span(49, 50))}
+
+
+def _offsets(broker: EmbeddedBroker, topic: str) -> list[int]:
+    consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "x", "enable.partition.eof": True})
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    offsets: list[int] = []
+    while (message := consumer.poll(30)) is not None and message.error() is None:
+        offsets.append(message.offset() or 0)
+    consumer.close()
+    return offsets
