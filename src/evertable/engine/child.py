@@ -137,7 +137,7 @@ def serve(commands: Iterator[bytes], output: Output) -> None:
     watcher = threading.Thread(target=_watch, args=(queries,), name="watch-queries", daemon=True)
     watcher.start()
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 0)
-    output.send(Ready(spark.version, slots_of(spark.sparkContext.master)[1], partitions))
+    output.send(Ready(spark.version, slots_of(str(spark.sparkContext.master))[1], partitions))
     for line in commands:
         wanted = orjson.loads(line)
         if wanted["do"] == "start":

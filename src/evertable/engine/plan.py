@@ -73,9 +73,10 @@ def write(changes: DataFrame, spec: GenerationSpec) -> StreamingQuery:
         .option("checkpointLocation", spec.checkpoint)
         .options(**kafka({**WRITER, **spec.changelog_kafka, **WRITER_ALWAYS, **own}))
     )
+    interval = f"{spec.interval_s} seconds"
     if spec.trigger == "microbatch":
-        return writer.trigger(processingTime="0 seconds").start()
-    return writer.trigger(realTime=f"{spec.interval_s} seconds").start()
+        return writer.trigger(processingTime=interval).start()
+    return writer.trigger(realTime=interval).start()  # type: ignore[call-overload, no-any-return]  # newer than its types
 
 
 def producer_id(generation: int) -> str:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, BinaryIO
@@ -15,8 +16,8 @@ from evertable.engine.protocol import Died, Event, Failed, Progress, Ready, Rele
 from evertable.engine.retry import Delays, growing
 from evertable.engine.spec import GenerationSpec, to_wire
 from evertable.errors import EngineError, NotEnoughSlotsError, QueryFailedError
-from evertable.runtime.java import find_java
 from evertable.runtime.jars import jar_paths
+from evertable.runtime.java import find_java
 from evertable.runtime.operator import operator_jar
 
 Listener = Callable[[Event], None]
@@ -176,7 +177,7 @@ class Engine:
             process.stdin.write(line)
             process.stdin.flush()
         except (BrokenPipeError, ValueError):
-            pass  # it just died; the keeper sees to it
+            return  # it just died; the keeper sees to it
 
     def _keep_alive(self) -> None:
         delays = self._delays()
@@ -240,9 +241,9 @@ class Engine:
         match event:
             case Ready():
                 self._ready = event
-                for wanted in self._wanted.values():
-                    wanted.cancel_retry()
-                    self._send(command("start", spec=to_wire(wanted.spec)))
+                for each in self._wanted.values():
+                    each.cancel_retry()
+                    self._send(command("start", spec=to_wire(each.spec)))
             case Started(generation):
                 if wanted := self._wanted.get(generation):
                     wanted.outcome, wanted.ever_started = event, True
@@ -274,7 +275,5 @@ class Engine:
 
 def _close_input(process: subprocess.Popen[bytes]) -> None:
     if process.stdin is not None:
-        try:
+        with suppress(BrokenPipeError):  # it is gone already
             process.stdin.close()
-        except BrokenPipeError:
-            pass  # it is gone already

@@ -1,15 +1,15 @@
 """The line protocol between the orchestrator's side and the engine's child process: one JSON object a line.
 
-    orchestrator                      engine
-        │ ── open {master, jars, spark} ──► │   first, once
-        │ ◄───────────────────────── ready ─ │
-        │ ── start {spec} ────────────────► │
-        │ ◄─────────────────────── started ─ │   or failed
-        │ ◄────────────── progress, failed ─ │   at any time
-        │ ── stop {generation} ───────────► │
-        │ ◄─────────────────────── stopped ─ │   the query has ended
-        │ ◄────────────────────── released ─ │   and its producer is closed: the changelog may be deleted
-        │ ── end of input ────────────────► │   the engine stops everything and exits
+orchestrator                      engine
+    │ ── open {master, jars, spark} ──► │   first, once
+    │ ◄───────────────────────── ready ─ │
+    │ ── start {spec} ────────────────► │
+    │ ◄─────────────────────── started ─ │   or failed
+    │ ◄────────────── progress, failed ─ │   at any time
+    │ ── stop {generation} ───────────► │
+    │ ◄─────────────────────── stopped ─ │   the query has ended
+    │ ◄────────────────────── released ─ │   and its producer is closed: the changelog may be deleted
+    │ ── end of input ────────────────► │   the engine stops everything and exits
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Generations: one immutable wiring each, from build to retirement."""
