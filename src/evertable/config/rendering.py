@@ -17,10 +17,16 @@ from evertable.config.start import Start
 
 Path = tuple[str, ...]
 
+_LINE_ENDS = frozenset("\x85\u2028\u2029")
+
 
 def effective(config: Config) -> str:
     """Everything that is in effect: defaults, the environment and expansions included."""
-    return yaml.safe_dump(_Rendering(config).plain(config), sort_keys=False, allow_unicode=True, width=1000)
+    plain = _Rendering(config).plain(config)
+    text = yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=1000)
+    if _LINE_ENDS.isdisjoint(text):
+        return text
+    return yaml.safe_dump(plain, sort_keys=False, width=1000)  # PyYAML would write these so that they read as blanks
 
 
 class _Rendering:

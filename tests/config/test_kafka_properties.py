@@ -1,0 +1,190 @@
+"""One kafka section in two dialects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import AdminClient
+from pydantic import ValidationError
+
+from evertable.config import Config, KafkaProperties, Role, Start, kafka_names
+
+Load = Callable[..., Config]
+Problems = Callable[..., tuple[str, ...]]
+
+SERVERS = {"bootstrap.servers": "a:1"}
+
+
+def parse(**more: object) -> KafkaProperties:
+    return KafkaProperties.parse(SERVERS | {name.replace("_", "."): value for name, value in more.items()})
+
+
+def test_renamed_properties() -> None:
+    """Java's name for Spark, librdkafka's for the reader, whichever was given."""
+    for given in ("fetch.max.wait.ms", "fetch.wait.max.ms"):
+        kafka = KafkaProperties.parse(SERVERS | {given: 20})
+        assert kafka.for_java() == SERVERS | {"fetch.max.wait.ms": "20"}
+        assert kafka.for_librdkafka() == SERVERS | {"fetch.wait.max.ms": "20"}
+
+
+def test_properties_of_one_side() -> None:
+    """The other side never hears of them."""
+    kafka = parse(max_poll_records=500, socket_keepalive_enable=True, client_id="me")
+    assert kafka.for_java() == SERVERS | {"max.poll.records": "500", "client.id": "me"}
+    assert kafka.for_librdkafka() == SERVERS | {"socket.keepalive.enable": "true", "client.id": "me"}
+
+
+def test_a_property_that_nobody_knows() -> None:
+    """It may be new in Java: Spark gets it, librdkafka would refuse it; a warning says so, and what it may mean."""
+    kafka = parse(fetch_max_byte=1, my_own=2)
+    assert kafka.for_java() == SERVERS | {"fetch.max.byte": "1", "my.own": "2"}
+    assert kafka.for_librdkafka() == SERVERS
+    sentence = "is no client property that is known here and goes to Spark only"
+    expected = [f"fetch.max.byte: {sentence}; did you mean 'fetch.max.bytes'?", f"my.own: {sentence}"]
+    assert expected == [str(remark) for remark in kafka.remarks()]
+
+
+@pytest.mark.parametrize("name", sorted(kafka_names.NOT_USED))
+def test_properties_that_are_not_used(load_text: Load, minimal: str, name: str) -> None:
+    """People paste them; they reach neither side, and a warning says why."""
+    config = load_text(minimal.replace('"localhost:9092"', f'"localhost:9092", {name}: x'))
+    assert (f"kafka.{name}: is not used: {kafka_names.NOT_USED[name]}",) == config.warnings
+    assert (name in config.kafka.for_java(), name in config.kafka.for_librdkafka()) == (False, False)
+
+
+def test_other_spellings_are_not_used_either() -> None:
+    """librdkafka's name for acks is the same thing."""
+    assert parse(request_required_acks=1).not_used == ("acks",)
+
+
+def test_a_property_in_two_spellings() -> None:
+    """One of them would be ignored without a word."""
+    with pytest.raises(ValidationError, match=r"is given twice: it is another spelling of fetch.max.wait.ms"):
+        KafkaProperties.parse({"fetch.max.wait.ms": 1, "fetch.wait.max.ms": 2})
+
+
+@pytest.mark.parametrize("role", Role)
+def test_a_client_is_spared_what_it_does_not_understand(role: Role) -> None:
+    """A consumer gets nothing about producing, and the other way round; an admin neither."""
+    kafka = parse(linger_ms=1, fetch_min_bytes=1, client_id="me")
+    expected = {"bootstrap.servers", "client.id"}
+    expected |= {"linger.ms"} if role is Role.PRODUCER else set()
+    expected |= {"fetch.min.bytes"} if role is Role.CONSUMER else set()
+    assert (expected, expected) == (set(kafka.for_java(role)), set(kafka.for_librdkafka(role)))
+
+
+VALUES = {
+    "broker.address.family": "v4",
+    "broker.version.fallback": "0.10.0",
+    "client.dns.lookup": "use_all_dns_ips",
+    "compression.type": "zstd",
+    "debug": "conf",
+    "heartbeat.interval.ms": "3000",
+    "isolation.level": "read_committed",
+    "linger.ms": "5",
+    "max.poll.interval.ms": "300000",
+    "metadata.recovery.strategy": "none",
+    "queued.max.messages.kbytes": "65536",
+    "queue.buffering.max.kbytes": "1048576",
+    "queue.buffering.max.messages": "100000",
+    "session.timeout.ms": "45000",
+    "bootstrap.servers": "localhost:9",
+    "log_level": "0",
+}
+FLAGS = ("allow.auto.create.topics", "check.crcs", "enable.metrics.push", "log.connection.close")
+
+
+@pytest.mark.parametrize("role", Role)
+def test_librdkafka_knows_every_name_it_is_given(role: Role) -> None:
+    """The real client takes all of them at once: an unknown one would be refused when the first reader starts."""
+    known = kafka_names.BOTH | kafka_names.LIBRDKAFKA_ONLY | set(kafka_names.RENAMED)
+    known -= {"debug"}  # it would print
+    texts = {name: VALUES.get(name, "false" if name in FLAGS else "1000") for name in known}
+    texts |= dict.fromkeys(
+        ("api.version.request", "socket.keepalive.enable", "socket.nagle.disable", "topic.metadata.refresh.sparse"),
+        "true",
+    )
+    texts |= {"compression.level": "1", "receive.message.max.bytes": "100000000", "fetch.max.bytes": "1000000"}
+    texts |= {"max.request.size": "1000000", "batch.size": "100000"}
+    settings: dict[str, str | int | float | bool] = dict(KafkaProperties.of(texts).for_librdkafka(role))
+    match role:
+        case Role.CONSUMER:
+            Consumer(settings | {"group.id": "x"}).close()
+        case Role.PRODUCER:
+            Producer(settings)
+        case Role.ADMIN:
+            AdminClient(settings)
+
+
+def test_offset_reset_becomes_the_sources_start(load_text: Load, minimal: str) -> None:
+    """The shared one for all, a source's own for it; ``start`` wins over both; neither client hears of it."""
+    text = minimal.replace('"localhost:9092"', '"localhost:9092", auto.offset.reset: largest')
+    config = load_text(text)
+    assert (config.left.start, config.right.start, config.warnings) == (Start.LATEST, Start.LATEST, ())
+    assert {"bootstrap.servers"} == set(config.kafka.for_java()) == set(config.kafka.for_librdkafka())
+    text = text.replace("topic: users_v1", "topic: users_v1, kafka: {auto: {offset: {reset: earliest}}}")
+    text = text.replace("topic: accounts_v1", 'topic: accounts_v1, start: "2026-01-31T09:00:00Z"')
+    config = load_text(text)
+    assert (Start.EARLIEST, Start.parse("2026-01-31T09:00:00Z")) == (config.left.start, config.right.start)
+
+
+def test_an_offset_reset_that_is_no_start(problems: Problems, minimal: str) -> None:
+    """One problem, where it was written."""
+    text = minimal.replace('"localhost:9092"', '"localhost:9092", auto.offset.reset: none')
+    assert problems(text) == ("kafka.auto.offset.reset: must be earliest or latest; sources know more: start (line 1)",)
+
+
+def test_a_sources_own_properties(load_text: Load, minimal: str) -> None:
+    """They go over the shared ones, for that source alone."""
+    text = minimal.replace('"localhost:9092"', '"localhost:9092", client.id: me, sasl.username: u')
+    config = load_text(text.replace("topic: users_v1", "topic: users_v1, kafka: {client.id: you}"))
+    assert config.source_kafka(config.left).reveal() == {
+        "bootstrap.servers": "localhost:9092",
+        "client.id": "you",
+        "sasl.username": "u",
+    }
+    assert config.kafka == config.source_kafka(config.right)
+
+
+def test_credentials_stay_with_their_cluster(load_text: Load, minimal: str) -> None:
+    """Another ``bootstrap.servers`` inherits the tuning, not the secrets, and a warning says so."""
+    shared = '"localhost:9092", client.id: me, security.protocol: SSL, ssl.ca.location: /ca'
+    text = minimal.replace('"localhost:9092"', shared) + "changelog: {kafka: {bootstrap.servers: 'other:9092'}}\n"
+    config = load_text(text)
+    assert config.changelog_kafka.reveal() == {"bootstrap.servers": "other:9092", "client.id": "me"}
+    warning = "changelog.kafka: names another cluster, which is not told the security properties of kafka"
+    assert (warning,) == config.warnings
+    same = load_text(text.replace("other:9092", "localhost:9092"))
+    assert (same.kafka, ()) == (same.changelog_kafka, same.warnings)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("a:1, b:2 ,", "a:1,b:2"),
+        (["a:1", "b:2"], "a:1,b:2"),
+        ("[::1]:9092", "[::1]:9092"),
+        ("SASL_SSL://broker-1.example:9092", "SASL_SSL://broker-1.example:9092"),
+    ],
+)
+def test_servers(given: object, kept: str) -> None:
+    """A list or commas, with blanks or without."""
+    assert kept == KafkaProperties.parse({"bootstrap.servers": given})["bootstrap.servers"]
+
+
+def test_a_login_in_the_servers_is_not_repeated() -> None:
+    """Some write it as they would for a database."""
+    with pytest.raises(ValidationError) as refused:
+        KafkaProperties.parse({"bootstrap.servers": "me:hunter2@host:9092"})
+    assert "hunter2" not in str(refused.value)
+
+
+def test_every_name_is_listed_once() -> None:
+    """The tables do not contradict each other."""
+    tables = [set(kafka_names.NOT_USED), set(kafka_names.RENAMED), kafka_names.BOTH, kafka_names.JAVA_ONLY]
+    tables += [kafka_names.LIBRDKAFKA_ONLY, set(kafka_names.SPELLINGS)]
+    assert len(set().union(*tables)) == sum(map(len, tables))
+    assert set() == kafka_names.CONSUMER_ONLY & kafka_names.PRODUCER_ONLY
+    assert kafka_names.KNOWN >= kafka_names.CONSUMER_ONLY | kafka_names.PRODUCER_ONLY

@@ -1,0 +1,102 @@
+"""Properties of other programs: flat, immutable, their secrets wrapped."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import SecretStr
+
+from evertable.config.properties import Properties
+from evertable.config.secrets import MASK, SecretText, looks_secret, suggests_secret
+
+
+def test_nested_and_dotted_are_the_same() -> None:
+    """Names are joined with dots, lists with commas, numbers and booleans become texts, nulls are not given."""
+    nested = {"a": {"b": {"c": 1}, "d": True}, "e.f": ["x", "y"], "g": 1.5, "h": None}
+    assert Properties.parse(nested).reveal() == {"a.b.c": "1", "a.d": "true", "e.f": "x,y", "g": "1.5"}
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        ({"a": {"b": 1}, "a.b": 2}, "is given twice, nested and with dots"),
+        ({"sasl.password": {"x": "y"}}, "must be one text; put it in quotes"),
+        ({"": "x"}, "a property has an empty name"),
+        ({"a": [["x"]]}, "must be one text, a number, true, false, or a list of those"),
+    ],
+)
+def test_what_is_no_property(raw: object, said: str) -> None:
+    """Each is a problem of its own."""
+    with pytest.raises(ValueError, match="configuration") as refused:
+        Properties.parse(raw)
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sasl.password",
+        "ssl.key.password",
+        "ssl.keystore.key",
+        "sasl.jaas.config",
+        "sasl.oauthbearer.client.secret",
+        "basic.auth.user.info",
+        "spark.ssl.keyPassword",
+        "spark.hadoop.fs.s3a.access.key",
+        "KAFKA_PW",
+        "DB_PASS",
+        "GITHUB_TOKEN",
+        "API_KEY",
+    ],
+)
+def test_names_that_suggest_a_secret(name: str) -> None:
+    """By a word in them, whatever the case and the separators."""
+    assert suggests_secret(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "bootstrap.servers",
+        "ssl.keystore.location",
+        "ssl.key.location",
+        "sasl.oauthbearer.token.endpoint.url",
+        "sasl.mechanism",
+        "monkey.business",
+        "ssl.keystore.type",
+        "KAFKA_BROKERS",
+    ],
+)
+def test_names_that_do_not(name: str) -> None:
+    """Places and kinds of secrets are none themselves."""
+    assert not suggests_secret(name)
+
+
+@pytest.mark.parametrize("value", ["http://me:hunter2@proxy", "-----BEGIN PRIVATE KEY-----", 'x password="y"'])
+def test_values_that_give_themselves_away(value: str) -> None:
+    """Whatever they are called."""
+    assert looks_secret(value)
+    assert Properties.of({"x": value}).masked() == {"x": MASK}
+
+
+def test_secrets_are_wrapped() -> None:
+    """By name, by value, or because expansion said so; shown by ``reveal`` only."""
+    properties = Properties.parse({"sasl.password": "a", "x": SecretText("b"), "y": SecretStr("c"), "z": "d"})
+    assert properties.masked() == {"sasl.password": MASK, "x": MASK, "y": MASK, "z": "d"}
+    assert properties.reveal() == {"sasl.password": "a", "x": "b", "y": "c", "z": "d"}
+    assert repr(properties) == "Properties({'sasl.password': '********', 'x': '********', 'y': '********', 'z': 'd'})"
+    assert repr(properties) == f"{properties}"
+
+
+names = st.text(st.characters(categories=["Ll", "Lu"]), min_size=1)
+
+
+@given(st.dictionaries(names, st.text()))
+def test_any_value_is_kept(texts: dict[str, str]) -> None:
+    """Character by character, through parsing and through another process."""
+    properties = Properties.parse(texts)
+    assert texts == properties.reveal()
+    assert properties == pickle.loads(pickle.dumps(properties))  # noqa: S301 - our own bytes

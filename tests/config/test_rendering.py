@@ -1,0 +1,102 @@
+"""The effective configuration as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evertable.config import Config, effective
+
+Load = Callable[..., Config]
+
+EVERYTHING = """
+app: shop
+kafka: {bootstrap.servers: ["a:1", "b:2"], group.id: g, auto.offset.reset: latest, sasl: {password: hunter2}}
+sources:
+  "on": {topic: t, key: "no", columns: {"no": "decimal(5, 2)", ts: {from: kafka.timestamp}}}
+  b: {topic: t, key: k, columns: {k: {type: "decimal(5,2)"}}, start: "2026-01-31T10:00:00+01:00", kafka: {client.id: x}}
+engine: {trigger: MicroBatch, spark: {spark.x: "$${HOME}"}}
+"""
+
+
+def test_what_is_shown(load_text: Load) -> None:
+    """Defaults, canonical spellings and what follows from elsewhere; nothing that has no effect; secrets masked."""
+    expected = """\
+app: shop
+kafka:
+  bootstrap.servers: a:1,b:2
+  sasl.password: '********'
+sources:
+  'on':
+    topic: t
+    key: 'no'
+    columns:
+      'no': decimal(5,2)
+      ts:
+        from: kafka.timestamp
+    start: latest
+    kafka: {}
+  b:
+    topic: t
+    key: k
+    columns:
+      k: decimal(5,2)
+    start: '2026-01-31T09:00:00Z'
+    kafka:
+      client.id: x
+join:
+  type: left
+  left: 'on'
+  right: b
+engine:
+  master: local[*]
+  trigger: microbatch
+  interval_s: 0
+  checkpoint_dir: null
+  spark:
+    spark.x: $${HOME}
+changelog:
+  prefix: evertable
+  partitions: 1
+  replication: 1
+  kafka: null
+logging:
+  level: info
+  format: console
+"""
+    assert expected == effective(load_text(EVERYTHING))
+
+
+def test_what_is_shown_can_be_loaded(load_text: Load) -> None:
+    """And means the same, apart from the masks."""
+    once = effective(load_text(EVERYTHING))
+    assert once == effective(load_text(once))
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]))
+names = texts.filter(lambda name: name.strip() != "" and name.isprintable())
+plain = texts.filter(lambda text: "@" not in text and "password" not in text.lower() and "KEY" not in text)
+
+
+@given(
+    column=names.filter(lambda name: name != "k"),
+    client=plain,
+    master=texts.filter(bool),
+    settings=st.dictionaries(st.sampled_from(["spark.a", "spark.b"]), plain),
+)
+def test_any_value_survives(load_text: Load, column: str, client: str, master: str, settings: dict[str, str]) -> None:
+    """Whatever a configuration holds, loading what is shown of it gives it again."""
+    columns = {"k": "long", column: "string"}
+    raw: dict[str, Any] = {
+        "kafka": {"bootstrap.servers": "a:1", "client.id": client},
+        "sources": {name: {"topic": name, "key": "k", "columns": columns} for name in ("a", "b")},
+        "engine": {"master": master, "spark": settings},
+    }
+    config = Config.model_validate(raw)
+    again = load_text(effective(config))
+    assert [getattr(config, name) for name in Config.model_fields] == [
+        getattr(again, name) for name in Config.model_fields
+    ]
