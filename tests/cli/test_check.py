@@ -21,8 +21,7 @@ def test_a_right_configuration() -> None:
     """The effective configuration on standard output; then one line that says it is fine, and what to do next."""
     result = check(str(EXAMPLE))
     assert (0, effective(load(EXAMPLE))) == (result.exit_code, result.stdout)
-    next_step = "Next: make sure that its topics exist; evertable broker runs a Kafka to try it with."
-    assert f"{EXAMPLE} is fine: users and accounts, left join. {next_step}\n" == result.stderr
+    assert f"{EXAMPLE} is fine: users and accounts, left join. Next: evertable follow {EXAMPLE}\n" == result.stderr
 
 
 def test_warnings(tmp_path: Path) -> None:

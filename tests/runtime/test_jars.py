@@ -22,6 +22,7 @@ SETTINGS = """<ivysettings><settings defaultResolver="only"/>
 <resolvers><ibiblio name="only" m2compatible="true" root="{0}"/></resolvers></ivysettings>
 """
 TWO_JARS = {Coordinate("org.example", "first", "1.0"): b"one", Coordinate("org.example", "second", "2.1-3"): b"two"}
+Publish = Callable[[dict[Coordinate, bytes]], None]
 
 
 @pytest.fixture
@@ -32,8 +33,10 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def publish(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cache: Path) -> Callable[[dict[Coordinate, bytes]], None]:
+def publish(monkeypatch: pytest.MonkeyPatch, cache: Path) -> Publish:
     """Makes a Maven repository with the given jars the only one that Ivy knows."""
+
+    tmp_path = cache.parent
 
     def fill(contents: dict[Coordinate, bytes]) -> None:
         for one, content in contents.items():
@@ -64,9 +67,6 @@ def kept(cache: Path) -> list[str]:
     """Everything in the cache but lock files, as relative paths."""
     found = [path.relative_to(cache).as_posix() for path in cache.rglob("*") if not path.name.endswith(".lock")]
     return sorted(path for path in found if path != "jars")
-
-
-Publish = Callable[[dict[Coordinate, bytes]], None]
 
 
 def test_jars_are_fetched_once_and_then_taken_from_the_cache(
@@ -102,7 +102,9 @@ def test_a_wrong_checksum_names_the_jar_and_leaves_nothing(
 ) -> None:
     publish(TWO_JARS)
     lock(monkeypatch, tmp_path, {one: content + b"!" for one, content in TWO_JARS.items()})
-    with pytest.raises(JarChecksumError, match=r"^\[JAR_CHECKSUM_MISMATCH\] org.example:first:1.0 hashes to [0-9a-f]{64}"):
+    with pytest.raises(
+        JarChecksumError, match=r"^\[JAR_CHECKSUM_MISMATCH\] org.example:first:1.0 hashes to [0-9a-f]{64}"
+    ):
         jar_paths("connector")
     assert kept(cache) == []
 
@@ -124,7 +126,7 @@ def test_no_network_is_said_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch, 
     with pytest.raises(JarsUnavailableError) as caught:
         jar_paths("connector")
     said = str(caught.value)
-    assert said.startswith("[JARS_UNAVAILABLE] Could not fetch org.example:first:1.0, org.example:second:2.1-3.")
+    assert said.startswith("[JARS_UNAVAILABLE] Could not fetch org.example:first:1.0, org.example:second:2.1-3: ")
     assert "Connection refused" in said
     assert "Is the network there?" in said
     assert kept(cache) == []
@@ -140,7 +142,7 @@ def test_a_cache_folder_that_cannot_be_made_is_named(
         jar_paths("connector")
 
 
-def test_two_setups_at_once_fetch_once(cache: Path, publish: Publish) -> None:
+def test_two_setups_at_once_fetch_once(publish: Publish) -> None:
     publish(TWO_JARS)
     program = (
         "import sys; from pathlib import Path; from evertable.runtime import jars\n"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+import platform
 from pathlib import Path
 
 import pytest
 
 from evertable.errors import JavaNotFoundError, JavaTooOldError
-from evertable.runtime import java
 from evertable.runtime.java import Java, find_java, find_or_install_java
 
 
@@ -108,7 +108,7 @@ def test_debian_as_root_gets_java_from_apt(monkeypatch: pytest.MonkeyPatch, tmp_
     apt.chmod(0o755)
     put_on_path(monkeypatch, apt)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(java.platform, "freedesktop_os_release", lambda: {"ID": "ubuntu", "ID_LIKE": "debian"})
+    monkeypatch.setattr(platform, "freedesktop_os_release", lambda: {"ID": "ubuntu", "ID_LIKE": "debian"})
     said: list[str] = []
     assert find_or_install_java(said.append) == Java(tools / "java", tmp_path / "jvm", 21)
     assert (tmp_path / "calls").read_text().splitlines() == [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -18,6 +19,8 @@ SETTINGS_VARIABLE = "EVERTABLE_IVY_SETTINGS"  # an Ivy settings file, for a comp
 _TIMEOUT_S = 900
 # Without these a silent network would keep Ivy waiting for ever.
 _NETWORK = ["-Dsun.net.client.defaultConnectTimeout=15000", "-Dsun.net.client.defaultReadTimeout=60000"]
+_NETWORK_TROUBLE = re.compile(r"^Host .* not found|access error|refused|timed? ?out|certif|ssl|proxy", re.IGNORECASE)
+_MISSING = re.compile(r"^\S+#\S+;\S+: .*not found")
 
 
 @dataclass(frozen=True, order=True)
@@ -93,15 +96,15 @@ def _module(wanted: Sequence[Coordinate], *, transitive: bool) -> str:
 def _unavailable(wanted: Sequence[Coordinate], reason: str) -> JarsUnavailableError:
     named = ", ".join(str(one) for one in wanted[:3]) + (f" and {len(wanted) - 3} more" if len(wanted) > 3 else "")
     return JarsUnavailableError(
-        f"Could not fetch {named}.\n{reason}",
-        f"\nIs the network there? Behind a proxy set JAVA_TOOL_OPTIONS=-Dhttps.proxyHost=…, with a Maven mirror of"
-        f" your own point {SETTINGS_VARIABLE} at an Ivy settings file; then run `evertable setup` again.",
+        f"Could not fetch {named}: {reason.rstrip('.')}.",
+        f"Is the network there? Behind a proxy set JAVA_TOOL_OPTIONS=-Dhttps.proxyHost=…; with a Maven mirror of"
+        f" your own point {SETTINGS_VARIABLE} at an Ivy settings file. Then run `evertable setup` again.",
     )
 
 
 def _reason(output: str) -> str:
-    """The lines of Ivy's output that say what went wrong, without the frames and the repeats."""
-    telling = ("exception", "error", "unresolved", "not found", "failed", "refused", "unknownhost")
-    lines = [line.strip().strip(":").strip() for line in output.splitlines()]
-    picked = [line for line in dict.fromkeys(lines) if line and any(word in line.lower() for word in telling)]
-    return "\n".join(f"  {line}" for line in (picked or lines[-5:])[:8])
+    """What went wrong, out of Ivy's long output: trouble with the network if there was any, else what is missing."""
+    lines = [re.sub(r"\s*url=\S+", "", line).strip(" :\t") for line in output.splitlines()]
+    trouble = next(filter(_NETWORK_TROUBLE.search, lines), "")
+    missing = dict.fromkeys(filter(_MISSING.search, lines))
+    return trouble or "; ".join(missing) or " ".join(lines[-3:])

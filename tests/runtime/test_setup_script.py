@@ -1,0 +1,31 @@
+"""scripts/setup on a tree that is ready does nothing, and says so."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from evertable.runtime import prepare
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_second_run_finds_nothing_to_do() -> None:
+    prepare()
+    stamp = ROOT / ".venv" / ".evertable-setup"
+    before = stamp.stat().st_mtime_ns
+    done = subprocess.run([ROOT / "scripts/setup"], check=True, capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    assert lines[0] == "Java, jars, join operator:"
+    assert lines[2:-2] == ["  connector jars: 4 in place", "  broker jars: 46 in place", "  ecj jars: 1 in place"]
+    assert lines[-1] == "Ready. Next: scripts/test, or .venv/bin/evertable --help"
+    assert stamp.stat().st_mtime_ns == before
+
+
+def test_the_locks_name_no_download_address_and_hash_everything() -> None:
+    for file in ROOT.glob("requirements*.lock"):
+        text = file.read_text()
+        assert "://" not in text
+        assert "--index-url" not in text
+        for requirement in text.replace("\\\n", "").splitlines():
+            assert "--hash=sha256:" in requirement, f"{file.name}: {requirement}"
