@@ -46,6 +46,13 @@ def test_a_property_that_nobody_knows() -> None:
     assert expected == [str(remark) for remark in kafka.remarks()]
 
 
+def test_a_typo_in_a_security_property() -> None:
+    """It is told too; whole families that clients keep extending are not judged."""
+    kafka = parse(ssl_truststor_location="/ca", sasl_oauthbearer_new_thing="x")
+    (said,) = kafka.remarks()
+    assert str(said).endswith("goes to Spark only; did you mean 'ssl.truststore.location'?")
+
+
 @pytest.mark.parametrize("name", sorted(kafka_names.NOT_USED))
 def test_properties_that_are_not_used(load_text: Load, minimal: str, name: str) -> None:
     """People paste them; they reach neither side, and a warning says why."""
@@ -184,7 +191,7 @@ def test_a_login_in_the_servers_is_not_repeated() -> None:
 def test_every_name_is_listed_once() -> None:
     """The tables do not contradict each other."""
     tables = [set(kafka_names.NOT_USED), set(kafka_names.RENAMED), kafka_names.BOTH, kafka_names.JAVA_ONLY]
-    tables += [kafka_names.LIBRDKAFKA_ONLY, set(kafka_names.SPELLINGS)]
+    tables += [kafka_names.LIBRDKAFKA_ONLY, set(kafka_names.SPELLINGS), kafka_names.SECURITY]
     assert len(set().union(*tables)) == sum(map(len, tables))
     assert set() == kafka_names.CONSUMER_ONLY & kafka_names.PRODUCER_ONLY
     assert kafka_names.KNOWN >= kafka_names.CONSUMER_ONLY | kafka_names.PRODUCER_ONLY

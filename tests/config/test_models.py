@@ -198,3 +198,22 @@ engine: {trigger: fast, interval_s: soon}
         "engine.interval_s",
     ]
     assert sorted(expected) == sorted(problem.split(":")[0] for problem in problems(text))
+
+
+def test_a_home_that_is_nobodys(problems: Problems, minimal: str) -> None:
+    """A problem like any other."""
+    said = problems(minimal + "engine: {checkpoint_dir: ~nobody-at-all/x}\n")
+    assert said == ("engine.checkpoint_dir: there is no such user's folder (~) (line 5)",)
+
+
+def test_terminals_are_safe(problems: Problems, minimal: str) -> None:
+    """Control characters in a value do not reach the screen."""
+    (said,) = problems(minimal.replace("users_v1", '"\\e[31mred"'))
+    assert said.isprintable()
+
+
+def test_the_changelog_is_read_from_its_beginning(load_text: Load, minimal: str) -> None:
+    """An offset reset of its own means nothing there."""
+    config = load_text(minimal + "changelog: {kafka: {auto.offset.reset: latest}}\n")
+    said = "changelog.kafka.auto.offset.reset: is not used: a changelog is always read from its beginning"
+    assert config.warnings == (said,)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evertable.config.columns import Column, ColumnType, Kind, RecordField, parse_columns
-from evertable.config.joins import JoinedColumn, JoinType, Side, joined_columns
+from evertable.config.joins import JoinedColumn, JoinType, joined_columns
 from evertable.config.kafka_properties import KafkaProperties, Role
 from evertable.config.loading import load, places_searched
 from evertable.config.models import (
@@ -40,7 +40,6 @@ __all__ = [
     "RecordField",
     "Role",
     "Section",
-    "Side",
     "Source",
     "Start",
     "Trigger",

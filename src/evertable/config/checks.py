@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from evertable.config import names
-from evertable.config.joins import JoinType, Side, joined_columns
+from evertable.config.joins import JoinType, joined_columns
 from evertable.config.kafka_names import is_security
 from evertable.config.kafka_properties import OFFSET_RESETS
 from evertable.config.problems import Problem, nearest
@@ -110,13 +110,12 @@ def _clashes(left: Source, right: Source) -> Iterator[Problem]:
         columns = joined_columns(join, left, right)
         seen = {column.name for column in columns if column.column is None or column.name == column.column.name}
         for column in columns:
-            source = left if column.side is Side.LEFT else right
-            if column.column is None or column.name == column.column.name or (source.name, column.name) in reported:
+            if column.column is None or column.name == column.column.name or column.name in reported:
                 continue
             if column.name in seen:
-                reported.add((source.name, column.name))
+                reported.add(column.name)
                 what = f"would be called '{column.name}' in the joined table, and so is another column"
-                yield Problem(("sources", source.name, "columns", column.column.name), what)
+                yield Problem(("sources", column.source, "columns", column.column.name), what)
             seen.add(column.name)
 
 
@@ -140,6 +139,9 @@ def remarks(config: Config) -> Iterator[Problem]:
         elsewhere = path != ("kafka",) and kafka.is_another_cluster_than(config.kafka)
         if elsewhere and any(map(is_security, config.kafka)) and not any(map(is_security, kafka)):
             yield Problem(path, "names another cluster, which is not told the security properties of kafka")
+    if config.changelog.kafka is not None and config.changelog.kafka.offset_reset is not None:
+        what = "is not used: a changelog is always read from its beginning"
+        yield Problem(("changelog", "kafka", "auto.offset.reset"), what)
     for name in config.sources:
         if name not in (config.join.left, config.join.right):
             yield Problem(("sources", name), "is not part of the join and is not read")

@@ -42,18 +42,13 @@ class JoinType(StrEnum):
         raise ValueError(f"'{text}' is no join type; known are {', '.join(cls)}")
 
 
-class Side(StrEnum):
-    LEFT = "left"
-    RIGHT = "right"
-
-
 @dataclass(frozen=True)
 class JoinedColumn:
-    """A column of the joined table: its public name and where it comes from; ``ts`` is the row's own time."""
+    """A column of the joined table: its public name and where it comes from."""
 
     name: str
-    side: Side
-    column: Column | None  # None: the Kafka timestamp of that side's record
+    source: str
+    column: Column | None  # None: the Kafka timestamp of that source's record
 
 
 def joined_columns(join: JoinType, left: JoinInput, right: JoinInput) -> tuple[JoinedColumn, ...]:
@@ -62,20 +57,20 @@ def joined_columns(join: JoinType, left: JoinInput, right: JoinInput) -> tuple[J
     Of two that clash the right one is renamed; ``ts``, which asof adds, keeps its name before either.
     """
     if join is JoinType.ASOF:
-        added = [JoinedColumn("ts", Side.RIGHT, None)]
+        added = [JoinedColumn("ts", right.name, None)]
         taken = {"ts"} | {column.name for column in left.columns if column.name != left.key}
-        right_columns = [_named(right, Side.RIGHT, column, taken) for column in right.columns]
-        left_columns = [_named(left, Side.LEFT, column, {"ts"}) for column in _without_key(left)]
+        right_columns = [_named(right, column, taken) for column in right.columns]
+        left_columns = [_named(left, column, {"ts"}) for column in _without_key(left)]
         return (*right_columns, *added, *left_columns)
     taken = {column.name for column in left.columns}
-    left_columns = [JoinedColumn(column.name, Side.LEFT, column) for column in left.columns]
-    return (*left_columns, *(_named(right, Side.RIGHT, column, taken) for column in _without_key(right)))
+    left_columns = [JoinedColumn(column.name, left.name, column) for column in left.columns]
+    return (*left_columns, *(_named(right, column, taken) for column in _without_key(right)))
 
 
 def _without_key(source: JoinInput) -> list[Column]:
     return [column for column in source.columns if column.name != source.key]
 
 
-def _named(source: JoinInput, side: Side, column: Column, taken: Set[str]) -> JoinedColumn:
+def _named(source: JoinInput, column: Column, taken: Set[str]) -> JoinedColumn:
     name = f"{source.name}_{column.name}" if column.name in taken else column.name
-    return JoinedColumn(name, side, column)
+    return JoinedColumn(name, source.name, column)

@@ -101,9 +101,28 @@ PRODUCER_ONLY = _names(
     sticky.partitioning.linger.ms"""
 )
 
+# Security properties of either client, listed to tell a typo; kafka_security says what becomes of them.
+SECURITY = _names(
+    """enable.ssl.certificate.verification https.ca.location https.ca.pem sasl.client.callback.handler.class
+    sasl.jaas.config sasl.mechanism sasl.password sasl.username security.protocol security.providers
+    ssl.ca.certificate.stores ssl.ca.location ssl.ca.pem ssl.certificate.location ssl.certificate.pem
+    ssl.cipher.suites ssl.crl.location ssl.curves.list ssl.enabled.protocols ssl.endpoint.identification.algorithm
+    ssl.engine.factory.class ssl.key.location ssl.key.password ssl.key.pem ssl.keymanager.algorithm
+    ssl.keystore.certificate.chain ssl.keystore.key ssl.keystore.location ssl.keystore.password ssl.keystore.type
+    ssl.protocol ssl.provider ssl.secure.random.implementation ssl.sigalgs.list ssl.trustmanager.algorithm
+    ssl.truststore.certificates ssl.truststore.location ssl.truststore.password ssl.truststore.type"""
+)
+SECURITY_FAMILIES = ("sasl.kerberos.", "sasl.login.", "sasl.oauthbearer.", "enable.sasl.oauthbearer.")
+
 SECURITY_PREFIXES = ("security.", "sasl.", "ssl.", "https.ca.", "enable.ssl.", "enable.sasl.")
 
-KNOWN = frozenset({"auto.offset.reset", *NOT_USED, *RENAMED, *SPELLINGS}) | BOTH | JAVA_ONLY | LIBRDKAFKA_ONLY
+KNOWN = (
+    frozenset({"auto.offset.reset", *NOT_USED, *RENAMED, *SPELLINGS}) | BOTH | JAVA_ONLY | LIBRDKAFKA_ONLY | SECURITY
+)
+
+
+def is_known(name: str) -> bool:
+    return name in KNOWN or name.startswith(SECURITY_FAMILIES)
 
 
 def is_security(name: str) -> bool:

@@ -92,9 +92,9 @@ class KafkaProperties(Properties):
     def remarks(self) -> list[Problem]:
         """What was given and has no effect, or not on both sides."""
         found = [Problem((name,), f"is not used: {kafka_names.NOT_USED[name]}") for name in self.not_used]
-        plain, security = self._split(None)
-        for name in plain:
-            if name not in kafka_names.KNOWN:
+        _, security = self._split(None)
+        for name in self.values:
+            if not kafka_names.is_known(name):
                 hint = nearest(name, kafka_names.KNOWN)
                 hint = f"; {hint}" if hint.startswith("did you") else ""
                 found.append(Problem((name,), f"is no client property that is known here and goes to Spark only{hint}"))

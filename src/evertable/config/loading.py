@@ -30,7 +30,7 @@ def load(path: Path | None = None, env: Mapping[str, str] | None = None) -> Conf
     """The configuration in ``path`` (or where it is looked for), with ``env`` (or the process's) laid over it."""
     env = os.environ if env is None else env
     places = [path] if path is not None else places_searched(env)
-    found = next((place for place in places if place.exists()), None)
+    found = next((place for place in places if _is_there(place)), None)
     if found is None and (path is not None or VARIABLE in env or not _has_twins(env)):
         raise ConfigError(
             "No configuration was found.",
@@ -44,9 +44,16 @@ def load(path: Path | None = None, env: Mapping[str, str] | None = None) -> Conf
 def places_searched(env: Mapping[str, str]) -> list[Path]:
     """Where a configuration is looked for if none is named; only where ``EVERTABLE_CONFIG`` says, if it does."""
     if chosen := env.get(VARIABLE):
-        return [Path(chosen).expanduser()]
+        return [Path(chosen)]
     own = env.get("XDG_CONFIG_HOME") or (f"{env['HOME']}/.config" if env.get("HOME") else "")
     return [Path(FILE), *([Path(own) / "evertable" / FILE] if own else []), Path("/etc/evertable") / FILE]
+
+
+def _is_there(place: Path) -> bool:
+    try:
+        return place.exists()
+    except OSError:  # in a folder that may not be looked into
+        return False
 
 
 def _has_twins(env: Mapping[str, str]) -> bool:

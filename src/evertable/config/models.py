@@ -162,7 +162,10 @@ class Engine(Section):
         if value is None or "://" in value or value.startswith("file:"):
             return value
         folder = (info.context or {}).get("folder", Path())
-        return str((folder / Path(value).expanduser()).absolute())
+        try:
+            return str((folder / Path(value).expanduser()).absolute())
+        except RuntimeError:
+            raise ValueError("there is no such user's folder (~)") from None
 
     @field_validator("interval_s")
     @classmethod
@@ -177,7 +180,7 @@ class Changelog(Section):
     """The topics that Spark writes and the server reads, one per generation."""
 
     prefix: TopicPart = Field(default="evertable", description="begins the changelogs' names: `<prefix>.<app>.g000001`")
-    partitions: int = Field(default=1, ge=1, description="of each changelog")
+    partitions: int = Field(default=1, ge=1, le=10_000, description="of each changelog")
     replication: int = Field(default=1, ge=1, le=32767, description="of each changelog; 3 on a cluster that must last")
     kafka: KafkaProperties | None = Field(
         default=None, description="client properties for the changelogs, over those of `kafka`; also another cluster"

@@ -51,7 +51,8 @@ class Problem(NamedTuple):
         return dotted(self.path)
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.what}" if self.path else self.what
+        text = f"{self.where}: {self.what}" if self.path else self.what
+        return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
 
 def dotted(path: Iterable[str | int]) -> str:

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import typer
 
-NEXT_STEP = "make sure that its topics exist; evertable broker runs a Kafka to try it with."
-
 
 def check(
     file: Path | None = typer.Argument(None, help="The configuration; looked for in the usual places if left out."),
@@ -26,4 +24,5 @@ def check(
         typer.echo(f"Warning: {warning}", err=True)  # not among the YAML, which may go to a file
     where = config.path if config.path is not None else "The configuration from the environment"
     joined = f"{config.left.name} and {config.right.name}, {config.join.type} join"
-    typer.echo(f"{where} is fine: {joined}. Next: {NEXT_STEP}", err=True)
+    next_step = "evertable follow" if file is None else f"evertable follow {file}"
+    typer.echo(f"{where} is fine: {joined}. Next: {next_step}", err=True)
