@@ -1,0 +1,185 @@
+"""How fast the engine is: catch-up, latency from producer to changelog reader, and hot keys, for each join in one run.
+
+    .venv/bin/python -m benchmarks.engine                   # all of it, about 25 minutes
+    .venv/bin/python -m benchmarks.engine --messages 500    # a quick look
+
+Everything runs on this machine at once: broker, Spark, producer and reader. Figures of different runs compare badly;
+figures of one run well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from benchmarks import machine, topics
+
+from evertable.broker import EmbeddedBroker
+from evertable.changelog.changes import Changes
+from evertable.changelog.reader import ChangelogReader
+from evertable.config import Config, JoinType
+from evertable.engine.process import Engine, EngineSettings
+from evertable.generations.build import build, changelog_topics
+
+HOT_ROWS, HOT_PARTNERS = 200_000, 10
+
+
+@dataclass
+class CatchUp:
+    """One generation's way from nothing to caught up, as a reader sees it."""
+
+    rows: int = 0
+    matches: int = 0
+    first_s: float = 0.0
+    seconds: float = 0.0
+    engine_cpu_s: float = 0.0
+    reader_cpu_s: float = 0.0
+
+    @property
+    def rows_per_s(self) -> float:
+        return self.rows / self.seconds
+
+    @property
+    def us_per_change(self) -> float:
+        """Microseconds for each row and each match, from the first one on."""
+        return (self.seconds - self.first_s) / (self.rows + self.matches) * 1e6
+
+
+class Bench:
+    def __init__(self, bootstrap: str, engine: Engine, folder: Path) -> None:
+        self.bootstrap = bootstrap
+        self._engine = engine
+        self._folder = folder
+        self._generation = 0
+
+    def run(self, config: Config, then: Callable[[ChangelogReader], None] = lambda _: None) -> CatchUp:
+        """Builds a generation, reads it until it is caught up, does what else is wanted, and ends it."""
+        self._generation += 1
+        result = CatchUp()
+        with changelog_topics(config) as changelogs:
+            built = build(config, self._generation, changelogs, str(self._folder / f"checkpoint-{self._generation}"))
+            with built.reader(config) as reader:
+                caught_up = built.caught_up()
+                cpu, own = machine.tree_cpu_seconds(self._engine.pid or 0), time.process_time()
+                begin = time.perf_counter()
+                self._engine.start(built.spec)
+                while not caught_up.done:
+                    if changes := reader.poll(1.0):
+                        result.first_s = result.first_s or time.perf_counter() - begin
+                        result.rows += sum(batch.num_rows for batch in changes.rows)
+                        result.matches += changes.pairs.num_rows
+                        caught_up.saw(changes)
+                result.seconds = time.perf_counter() - begin
+                while changes := reader.poll(1.0):  # matches that follow the last row
+                    result.matches += changes.pairs.num_rows
+                    result.seconds = time.perf_counter() - begin
+                result.engine_cpu_s = machine.tree_cpu_seconds(self._engine.pid or 0) - cpu
+                result.reader_cpu_s = time.process_time() - own
+                then(reader)
+            self._engine.stop(self._generation)
+            self._engine.wait_released(self._generation, 60)
+            changelogs.delete(self._generation)
+        return result
+
+
+def latencies(
+    reader: ChangelogReader, bootstrap: str, topic: str, keys: int, messages: int, rate: float
+) -> list[float]:
+    """Milliseconds from before produce() to the decoded batch that holds the row."""
+    sender = threading.Thread(target=topics.send_paced, args=(bootstrap, topic, keys, messages, rate), daemon=True)
+    begin, found = time.time_ns(), []
+    sender.start()
+    while len(found) < messages:
+        changes = reader.poll(30.0)
+        if changes is None:
+            raise SystemExit(f"{messages - len(found)} messages did not come within 30 s")
+        found += _latencies(changes, begin)
+    sender.join()
+    return found
+
+
+def _latencies(changes: Changes, begin: int) -> list[float]:
+    sent = changes.rows[1].column("sentAt").to_numpy(zero_copy_only=False)
+    return [(time.time_ns() - at) / 1e6 for at in sent.tolist() if at >= begin]
+
+
+def percentiles(values: list[float]) -> str:
+    p50, p95, p99, most = np.percentile(values, [50, 95, 99, 100])
+    return f"{p50:6.1f} {p95:6.1f} {p99:6.1f} {most:7.1f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--users", type=int, default=100_000)
+    parser.add_argument("--accounts", type=int, default=1_000_000)
+    parser.add_argument("--messages", type=int, default=5_000, help="latency samples for each join; 0 for none")
+    parser.add_argument("--rate", type=float, default=20, help="messages a second")
+    parser.add_argument("--joins", nargs="+", type=JoinType.parse, default=list(JoinType))
+    parser.add_argument("--trigger", default="realtime")
+    parser.add_argument("--no-hot", action="store_true", help="leave out the hot keys")
+    wanted = parser.parse_args()
+    print(machine.description())
+    with tempfile.TemporaryDirectory() as name, EmbeddedBroker() as broker:
+        folder = Path(name)
+        settings = EngineSettings(log=folder / "spark.log", spark={"spark.kafka.producer.cache.timeout": "2s"})
+        with Engine(settings) as engine:
+            bench = Bench(broker.bootstrap, engine, folder)
+            measure(bench, wanted)
+
+
+def measure(bench: Bench, wanted: argparse.Namespace) -> None:
+    users, accounts = topics.spread(bench.bootstrap, wanted.users, wanted.accounts)
+    print(f"\nCatch-up of {wanted.users:,} users and {wanted.accounts:,} accounts, then {wanted.rate:g} messages/s")
+    print("join         rows/s   s to 1st  µs/change  engine cpu  reader cpu   p50    p95    p99     max ms   cores")
+    per_change: dict[JoinType, float] = {}
+    for i, join in enumerate([wanted.joins[0], wanted.joins[0], *wanted.joins]):
+        config = topics.config(bench.bootstrap, users, accounts, join, wanted.trigger)
+        timed = ["", ""]
+
+        def sample(reader: ChangelogReader, timed: list[str] = timed) -> None:
+            if wanted.messages:
+                cpu, begin = machine.tree_cpu_seconds(os.getpid()), time.perf_counter()
+                found = latencies(reader, bench.bootstrap, accounts, wanted.users, wanted.messages, wanted.rate)
+                spent = (machine.tree_cpu_seconds(os.getpid()) - cpu) / (time.perf_counter() - begin)
+                timed[:] = [percentiles(found), f"{spent:.2f}"]
+
+        warm = i >= 2
+        done = bench.run(config, sample) if warm else bench.run(config)
+        if warm:
+            per_change[join] = done.us_per_change
+        label = join.value if warm else ("(cold)", "(warming)")[i]
+        print(
+            f"{label:9} {done.rows_per_s:9,.0f} {done.first_s:10.1f} {done.us_per_change:10.2f}"
+            f" {done.engine_cpu_s:10.1f}s {done.reader_cpu_s:10.1f}s  {timed[0]}   {timed[1]}",
+            flush=True,
+        )
+    if not wanted.no_hot:
+        measure_hot(bench, wanted, per_change)
+
+
+def measure_hot(bench: Bench, wanted: argparse.Namespace, spread: dict[JoinType, float]) -> None:
+    print(
+        f"\nOne hot key: {HOT_ROWS:,} rows on one side, {HOT_PARTNERS} on the other; times the spread keys' µs/change"
+    )
+    print("join          left rows  right rows    matches  µs/change    ratio")
+    for counts in ((HOT_ROWS, HOT_PARTNERS), (HOT_PARTNERS, HOT_ROWS)):
+        users, accounts = topics.hot(bench.bootstrap, *counts)
+        for join in wanted.joins:
+            done = bench.run(topics.config(bench.bootstrap, users, accounts, join, wanted.trigger))
+            ratio = done.us_per_change / spread[join]
+            print(
+                f"{join.value:9} {counts[0]:13,} {counts[1]:11,} {done.matches:10,}"
+                f" {done.us_per_change:10.2f} {ratio:8.2f}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""What a figure was measured on."""
+
+from __future__ import annotations
+
+import os
+import platform
+from contextlib import suppress
+from pathlib import Path
+
+import pyspark
+
+from evertable.runtime.java import find_java
+
+
+def description() -> str:
+    model = next(
+        (line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
+        platform.processor(),
+    )
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    versions = f"Python {platform.python_version()}, Java {find_java().major}, Spark {pyspark.__version__}"
+    return f"{os.cpu_count()} × {model}, {memory:.0f} GiB, {platform.system()} {platform.release()}; {versions}"
+
+
+def cpu_seconds(pid: int) -> float:
+    """Processor time that a process and those it has waited for have used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def children(pid: int) -> list[int]:
+    """The processes below a process."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(FileNotFoundError):  # a thread that has just ended
+            found += [int(child) for child in (task / "children").read_text().split()]
+    return found + [grandchild for child in found for grandchild in children(child)]
+
+
+def tree_cpu_seconds(pid: int) -> float:
+    return sum(cpu_seconds(each) for each in [pid, *children(pid)])
