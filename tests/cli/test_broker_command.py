@@ -50,7 +50,7 @@ def test_topics_survive_and_both_signals_stop_it_cleanly(tmp_path: Path) -> None
 
 def test_a_port_in_use_is_one_line_on_standard_error(broker: EmbeddedBroker, tmp_path: Path) -> None:
     port = broker.bootstrap.split(":")[1]
-    command = [EVERTABLE, "broker", "--port", port, "--data-dir", str(tmp_path)]
+    command = [str(EVERTABLE), "broker", "--port", port, "--data-dir", str(tmp_path)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr == (

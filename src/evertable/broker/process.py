@@ -20,7 +20,7 @@ class SupervisedProcess:
 
         The files in ``keep_open`` stay open for as long as the command runs.
         """
-        orders, self._orders = os.pipe()
+        orders, send = os.pipe()
         told, tell = os.pipe()
         wrapper = [sys.executable, "-I", "-S", supervisor.__file__, str(os.getpid()), str(leftover or "-")]
         try:
@@ -34,12 +34,13 @@ class SupervisedProcess:
                     start_new_session=True,  # a terminal's Ctrl-C is for the owner, who then stops it in order
                 )
         except BaseException:
-            os.close(self._orders)
+            os.close(send)
             os.close(told)
             raise
         finally:
             os.close(orders)
             os.close(tell)
+        self._orders = os.fdopen(send, "wb", buffering=0)
         with os.fdopen(told, "rb") as said:  # the supervisor says it, then closes its end
             self.pid = int(said.read() or 0)
 
@@ -67,10 +68,9 @@ class SupervisedProcess:
 
     def _order(self, order: bytes) -> None:
         with suppress(BrokenPipeError):  # it has ended by itself
-            os.write(self._orders, order)
+            if not self._orders.closed:
+                self._orders.write(order)
 
     def _finish(self) -> None:
         self._supervisor.wait()
-        if self._orders >= 0:
-            os.close(self._orders)
-            self._orders = -1
+        self._orders.close()

@@ -1,0 +1,88 @@
+"""A supervised process ends when asked to, when it must, and when nobody is left to ask."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evertable.broker.process import SupervisedProcess
+
+WAITING = "import signal, sys; signal.signal(signal.SIGTERM, {}); print('ready', flush=True); signal.pause()"
+STUBBORN = WAITING.format("signal.SIG_IGN")
+ORDERLY = WAITING.format("lambda *_: sys.exit('bye')")
+
+
+def gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Waits for a condition; the test's own timeout is the limit."""
+    pause = threading.Event()
+    while not condition():
+        pause.wait(0.02)
+
+
+def start(program: str, output: Path, keep_open: tuple[int, ...] = ()) -> SupervisedProcess:
+    process = SupervisedProcess([sys.executable, "-c", program], output, None, keep_open)
+    until(lambda: output.read_text().startswith("ready"))
+    return process
+
+
+def test_stop_lets_it_end_in_order(tmp_path: Path) -> None:
+    process = start(ORDERLY, tmp_path / "out")
+    assert process.running
+    process.stop(30)
+    assert (process.running, gone(process.pid)) == (False, True)
+    assert (tmp_path / "out").read_text() == "ready\nbye\n"
+
+
+def test_stop_kills_what_does_not_listen(tmp_path: Path) -> None:
+    process = start(STUBBORN, tmp_path / "out")
+    process.stop(0.1)
+    assert (process.running, gone(process.pid)) == (False, True)
+
+
+def test_kill_asks_for_nothing(tmp_path: Path) -> None:
+    process = start(ORDERLY, tmp_path / "out")
+    process.kill()
+    assert gone(process.pid)
+    assert (tmp_path / "out").read_text() == "ready\n"
+
+
+def test_one_that_ends_by_itself_may_still_be_stopped_and_killed(tmp_path: Path) -> None:
+    process = SupervisedProcess([sys.executable, "-c", "pass"], tmp_path / "out", None, ())
+    assert process.ended_within(30)
+    process.stop(30)
+    process.kill()
+    assert not process.running
+
+
+def test_a_lock_is_held_until_it_ends(tmp_path: Path) -> None:
+    with (tmp_path / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        process = start(ORDERLY, tmp_path / "out", (lock.fileno(),))
+    with (tmp_path / "lock").open("w") as other:
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        process.kill()
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent has died")
+def test_it_dies_with_a_supervisor_that_is_killed(tmp_path: Path) -> None:
+    process = start(STUBBORN, tmp_path / "out")
+    os.kill(process._supervisor.pid, signal.SIGKILL)
+    until(lambda: gone(process.pid))
+    process.kill()
