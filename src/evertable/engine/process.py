@@ -183,9 +183,12 @@ class Engine:
         delays = self._delays()
         while not self._closing.is_set():
             process = self._spawn()
-            if process.stdout is not None and self._follow(process.stdout):
-                delays = self._delays()
+            if process.stdout is not None:
+                with process.stdout as events:
+                    if self._follow(events):
+                        delays = self._delays()
             code = process.wait()
+            _close_input(process)
             with self._changed:
                 self._ready = None
                 self._deaths += 1

@@ -1,0 +1,64 @@
+"""The line protocol and the spec survive the trip through JSON."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evertable.config.columns import Column, ColumnType, RecordField
+from evertable.config.joins import JoinType
+from evertable.engine import protocol
+from evertable.engine.protocol import Failed, Progress, Ready, Released, Started, Stopped
+from evertable.engine.spec import GenerationSpec, SourceSpec, from_wire, to_wire
+
+texts = st.text(st.characters(codec="utf-8"))
+numbers = st.integers(0, 2**53)
+offsets = st.dictionaries(st.integers(0, 1000), numbers)
+events = st.one_of(
+    st.builds(Ready, texts, st.none() | numbers, numbers),
+    st.builds(Started, numbers, texts, texts),
+    st.builds(Progress, numbers, numbers, numbers, offsets, offsets),
+    st.builds(Failed, numbers, texts, texts, st.booleans()),
+    st.builds(Stopped, numbers),
+    st.builds(Released, numbers),
+)
+
+
+@given(events)
+def test_an_event_is_one_line_and_comes_back_as_it_was(event: protocol.Event) -> None:
+    line = protocol.encode(event)
+    assert line.count(b"\n") == 1
+    assert protocol.decode(line) == event
+
+
+@pytest.mark.parametrize("line", [b"", b"\n", b"WARN something\n", b"[]\n", b'{"event": "unknown"}\n', b'{"event": 1}\n'])
+def test_what_is_no_event_is_a_value_error(line: bytes) -> None:
+    with pytest.raises(ValueError, match="no event"):
+        protocol.decode(line)
+
+
+def source(partitions: int, **fields: object) -> SourceSpec:
+    columns = (
+        Column("id", ColumnType.parse("decimal(20, 3)")),
+        Column("at", ColumnType.parse("timestamp"), RecordField.TIMESTAMP),
+    )
+    start = {partition: 5_000_000_000 + partition for partition in range(partitions)}
+    return SourceSpec("s", "t", "id", columns, start, {"bootstrap.servers": "localhost:9092"})
+
+
+def spec(trigger: str = "realtime", partitions: tuple[int, int] = (3, 4)) -> GenerationSpec:
+    left, right = map(source, partitions)
+    kafka = {"bootstrap.servers": "localhost:9092"}
+    return GenerationSpec(7, left, right, JoinType.ASOF, "c", kafka, 2_000_000, "/c", trigger)  # type: ignore[arg-type]
+
+
+def test_a_spec_comes_back_as_it_was() -> None:
+    line = protocol.command("start", spec=to_wire(spec()))
+    assert from_wire(orjson.loads(line)["spec"]) == spec()
+
+
+def test_a_realtime_generation_holds_a_slot_for_every_task_and_a_microbatch_one_none() -> None:
+    assert spec("realtime", (3, 4)).slots(shuffle_partitions=2) == 9
+    assert spec("microbatch", (3, 4)).slots(shuffle_partitions=2) == 0

@@ -1,0 +1,44 @@
+"""The pure core stays pure: who may import what."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import evertable
+
+SOURCE = Path(evertable.__file__).parent
+CLIENTS = {"pyspark", "confluent_kafka", "starlette"}
+
+SHELLS = {
+    # Only these touch a client library; everything else is a core that knows none.
+    "engine/plan.py": {"pyspark"},
+    "engine/session.py": {"pyspark"},
+    "engine/child.py": {"pyspark"},
+    "changelog/kafka.py": {"confluent_kafka"},
+    "changelog/reader.py": {"confluent_kafka"},
+    "changelog/targets.py": {"confluent_kafka"},
+    "changelog/topics.py": {"confluent_kafka"},
+    "broker/embedded.py": {"confluent_kafka"},
+}
+
+
+def imported(path: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            names.add(node.module.split(".")[0])
+    return names
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_only_the_shells_import_a_client_library(path: Path) -> None:
+    assert imported(path) & CLIENTS <= SHELLS.get(str(path.relative_to(SOURCE)), set())
+
+
+def test_no_shell_is_listed_that_is_gone() -> None:
+    assert {name for name in SHELLS if not (SOURCE / name).exists()} == set()
