@@ -54,6 +54,11 @@ class Coverage:
     def saw_last(self) -> bool:
         return self.highest == self.span.last
 
+    @property
+    def bitmaps(self) -> int:
+        """How many chunks are held in memory."""
+        return len(self._open)
+
     def saw(self, offsets: Ints) -> None:
         """Notes these offsets; those outside of the span do not count."""
         offsets = offsets[(offsets >= self.span.first) & (offsets <= self.span.last)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -12,9 +14,12 @@ from evertable.changelog.changes import Changes
 from evertable.changelog.decode import Decoder
 from evertable.changelog.kafka import MISSING, PASSING, PlainConsumer
 from evertable.changelog.schema import ChangelogSchema
+from evertable.errors import KafkaUnreachableError
 
 MAX_RECORDS = 10_000
 """In one batch; larger ones are not faster."""
+
+_ASK_TIMEOUT_S = 1.0
 
 _TUNED = {
     "fetch.min.bytes": 1,
@@ -42,11 +47,14 @@ class ChangelogReader:
         *,
         max_records: int = MAX_RECORDS,
         timeout_s: float = 10.0,
+        check_s: float = 10.0,
     ) -> None:
         self.topic = topic
         self._decoder = Decoder(schema)
         self._max_records = max_records
         self._timeout_s = timeout_s
+        self._check_s = check_s
+        self._alive = time.monotonic()
         self._consumer = PlainConsumer(properties, _TUNED)
         try:
             partitions = self._consumer.partitions(topic, timeout_s)
@@ -65,14 +73,16 @@ class ChangelogReader:
         """What has come in, at once if there is something; None if there is nothing for ``timeout_s``."""
         first = self._consumer.kafka.poll(timeout_s)
         if first is None:
+            if time.monotonic() - self._alive >= self._check_s:
+                self._ask_after_topic()
             return None
         # poll() wakes for the first record, where consume() alone would wait for as many as it may return
         messages = [first, *self._consumer.kafka.consume(self._max_records - 1, 0)]
-        if list(map(Message.error, messages)).count(None) < len(messages):
+        if any(map(Message.error, messages)):
             messages = self._without_errors(messages)
         if not messages:
             return None
-        self._consumer.recovered()
+        self._is_alive()
         changes = self._decoder.decode(
             list(map(Message.value, messages)),
             lambda i: f"record at {self.topic}[{messages[i].partition()}], offset {messages[i].offset()}",
@@ -111,11 +121,21 @@ class ChangelogReader:
         last: dict[Any, Any] = dict(zip(partitions, offsets, strict=True))
         self._positions.update({partition: offset + 1 for partition, offset in last.items()})
 
+    def _ask_after_topic(self) -> None:
+        """Raises if the topic was deleted, of which librdkafka says nothing, for ever."""
+        with suppress(KafkaUnreachableError):
+            self._consumer.partitions(self.topic, _ASK_TIMEOUT_S)
+            self._is_alive()
+
+    def _is_alive(self) -> None:
+        self._alive = time.monotonic()
+        self._consumer.recovered()
+
     def _without_errors(self, messages: Sequence[Message]) -> list[Message]:
         """The messages that are records; raises for an error that does not pass by itself."""
         for error in filter(None, map(Message.error, messages)):
             if error.code() in MISSING:  # a restarting broker may say so of a topic that it has
-                self._consumer.partitions(self.topic, self._timeout_s)
+                self._ask_after_topic()
             elif error.code() not in PASSING and not error.retriable():
                 raise self._consumer.error(error, self.topic)
         return [message for message in messages if message.error() is None]

@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, Resourc
 
 from evertable.changelog.kafka import QUIET, PlainConsumer, explain
 from evertable.changelog.names import generation_of, topic_name
-from evertable.errors import EvertableError, TopicNotFoundError
+from evertable.errors import EvertableError, KafkaUnreachableError, TopicNotFoundError
 
 log = logging.getLogger(__name__)
 
@@ -85,16 +85,21 @@ class ChangelogTopics:
         name = topic_name(self.prefix, self.app, generation)
         topic = NewTopic(name, self._partitions, self._replication, config=settings)
         self._result(name, self._admin.create_topics([topic], request_timeout=self._timeout_s)[name])
-        self._await(name)
+        self._await(name, self._partitions)
         return ChangelogTopic(name, limit)
 
     def delete(self, generation: int) -> None:
-        """Deletes the changelog of a generation, if it is there. Its query must have ended, its producer be closed."""
+        """Deletes the changelog of a generation, if there is one, and waits until it is gone.
+
+        Its query must have ended and its producer be closed before: where brokers create topics by themselves, a late
+        producer would bring it back.
+        """
         name = topic_name(self.prefix, self.app, generation)
         try:
             self._result(name, self._admin.delete_topics([name], request_timeout=self._timeout_s)[name])
         except TopicNotFoundError:
             log.debug("There was no topic '%s' to delete", name)
+        self._await(name, 0)
 
     def list(self) -> dict[int, str]:
         """The changelogs there are, by generation."""
@@ -131,14 +136,19 @@ class ChangelogTopics:
                 ) from problem
             raise self._consumer.error(error, name) from problem
 
-    def _await(self, name: str) -> None:
-        """Brokers learn of a new topic one after the other; until then it looks as if it were missing."""
+    def _await(self, name: str, partitions: int) -> None:
+        """Brokers learn of a new or a deleted topic a little later; until then it looks as it did before."""
         deadline = time.monotonic() + self._timeout_s
-        while True:
-            try:
-                if len(self._consumer.partitions(name, self._timeout_s)) == self._partitions:
-                    return
-            except TopicNotFoundError:
-                if time.monotonic() > deadline:
-                    raise
+        while self._partitions_of(name) != partitions:
+            if time.monotonic() > deadline:
+                raise KafkaUnreachableError(
+                    f"Kafka at {self._consumer.servers} still does not show '{name}' with {partitions} partitions.",
+                    "Check that all brokers are up.",
+                )
             time.sleep(_LOOK_AGAIN_S)
+
+    def _partitions_of(self, name: str) -> int:
+        try:
+            return len(self._consumer.partitions(name, self._timeout_s))
+        except TopicNotFoundError:
+            return 0

@@ -1,0 +1,163 @@
+"""A generation is caught up when its changelog has shown what its topics held when the build began."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evertable.changelog import coverage as module
+from evertable.changelog.caught_up import CaughtUp, Progress
+from evertable.changelog.changes import Changes
+from evertable.changelog.coverage import CHUNK, MAX_OPEN, Coverage, Span
+from evertable.changelog.decode import Decoder
+from evertable.changelog.encode import Encoder, RecordOf
+from evertable.changelog.schema import ChangelogSchema, Side
+from evertable.config.columns import Column, ColumnType
+from evertable.config.joins import JoinType
+
+LEFT, RIGHT = Side.LEFT, Side.RIGHT
+COLUMNS = (Column("userId", ColumnType.parse("string")),)
+SCHEMA = ChangelogSchema(COLUMNS, COLUMNS, JoinType.INNER)
+
+
+def changes(*rows: tuple[Side, int, int], rejects: tuple[tuple[Side, int, int], ...] = ()) -> Changes:
+    encoder = Encoder(SCHEMA)
+    values = [encoder.row(RecordOf(*row, 0), [None]) for row in rows]
+    values += [encoder.reject(RecordOf(*reject, 0), "INVALID_JSON: no", b"") for reject in rejects]
+    return Decoder(SCHEMA).decode(values)
+
+
+def test_nothing_awaited_is_caught_up_at_once() -> None:
+    """As with start: latest, or with empty topics."""
+    watch = CaughtUp({})
+    assert watch.done
+    assert watch.progress.fraction == 1.0
+
+
+def test_every_offset_seen_is_caught_up() -> None:
+    """As a row or a reject, of both sources, in any order; other partitions and offsets do not count."""
+    watch = CaughtUp({(LEFT, 0): Span(5, 7), (RIGHT, 2): Span(0, 1)})
+    watch.saw(changes((LEFT, 0, 7), (LEFT, 0, 5), (RIGHT, 2, 0), (RIGHT, 0, 6), (LEFT, 2, 1), (LEFT, 0, 8)))
+    assert watch.missing == {(LEFT, 0): Span(5, 7), (RIGHT, 2): Span(0, 1)}
+    watch.saw(changes(rejects=((LEFT, 0, 6), (LEFT, 2, 1))))
+    assert watch.missing == {(RIGHT, 2): Span(0, 1)}
+    watch.saw(changes(rejects=((RIGHT, 2, 1),)))
+    assert watch.done
+
+
+def test_repeats_count_once() -> None:
+    """A replayed epoch shows the same rows again."""
+    watch = CaughtUp({(LEFT, 0): Span(0, 2)})
+    for _ in range(3):
+        watch.saw(changes((LEFT, 0, 0), (LEFT, 0, 2)))
+    assert not watch.done
+
+
+def test_the_last_offset_alone_is_not_enough() -> None:
+    """With several shuffle partitions it may overtake the ones before it."""
+    watch = CaughtUp({(LEFT, 0): Span(0, 2)})
+    watch.saw(changes((LEFT, 0, 2)))
+    watch.read_to({0: 1})
+    assert not watch.done
+
+
+def test_gaps_are_caught_up_by_a_commit_that_was_read() -> None:
+    """The last record seen, an epoch committed behind it, and the changelog read to its end at that time."""
+    watch = CaughtUp({(LEFT, 0): Span(0, 100)})
+    watch.saw(changes((LEFT, 0, 100)))
+    watch.committed({(LEFT, 0): 101}, {0: 10, 1: 3})
+    watch.read_to({0: 10, 1: 2})
+    assert not watch.done
+    watch.read_to({0: 10, 1: 3})
+    assert watch.done
+
+
+def test_a_commit_may_be_reported_after_the_changelog_was_read() -> None:
+    """The two come from different processes."""
+    watch = CaughtUp({(LEFT, 0): Span(0, 100)})
+    watch.saw(changes((LEFT, 0, 100)))
+    watch.read_to({0: 10})
+    watch.committed({(LEFT, 0): 102}, {0: 10})
+    assert watch.done
+
+
+def test_a_commit_before_the_last_record_does_not_count() -> None:
+    """An epoch that ends at the last record's offset does not hold it."""
+    watch = CaughtUp({(LEFT, 0): Span(0, 100)})
+    watch.saw(changes((LEFT, 0, 100)))
+    watch.read_to({0: 10})
+    watch.committed({(LEFT, 0): 100, (RIGHT, 0): 500}, {0: 10})
+    assert not watch.done
+
+
+def test_the_first_sufficient_commit_counts() -> None:
+    """Later ones, with a changelog that has grown since, do not put the goal further away."""
+    watch = CaughtUp({(LEFT, 0): Span(0, 100)})
+    watch.committed({(LEFT, 0): 101}, {0: 10})
+    watch.committed({(LEFT, 0): 5000}, {0: 100_000})
+    watch.saw(changes((LEFT, 0, 100)))
+    watch.read_to({0: 10})
+    assert watch.done
+
+
+def test_progress_is_how_far_the_reading_has_come() -> None:
+    """Gaps count as read once something behind them was seen; it is complete only when all is covered."""
+    watch = CaughtUp({(LEFT, 0): Span(0, 99), (RIGHT, 0): Span(100, 199)})
+    assert watch.progress == Progress(0, 200)
+    watch.saw(changes((LEFT, 0, 49)))
+    assert watch.progress.fraction == 0.25
+    watch.saw(changes((LEFT, 0, 99), (RIGHT, 0, 199)))
+    assert watch.progress == Progress(198, 200)
+
+
+@given(st.integers(0, 2**40), st.lists(st.lists(st.integers(-3, 33))), st.integers(0, 30))
+def test_coverage_is_a_set_of_offsets(first: int, batches: list[list[int]], length: int) -> None:
+    """Full when the set holds every offset of the span."""
+    coverage = Coverage(Span(first, first + length))
+    seen: set[int] = set()
+    for batch in batches:
+        coverage.saw(np.array(batch, np.int64) + first)
+        seen |= set(batch)
+        assert coverage.is_full == (seen >= set(range(length + 1)))
+        assert coverage.saw_last == (length in seen)
+
+
+def is_full(coverage: Coverage) -> bool:
+    return coverage.is_full  # behind a call, where a type checker does not take it for constant
+
+
+@pytest.mark.parametrize("offsets", [1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 7])
+def test_coverage_in_any_order(offsets: int) -> None:
+    """Chunk by chunk or all over the place, only the last offset makes it full, and then no bitmap is left."""
+    order = np.random.default_rng(0).permutation(offsets) + 5_000_000_000
+    coverage = Coverage(Span(5_000_000_000, 5_000_000_000 + offsets - 1))
+    for part in np.array_split(order[:-1], 10):
+        coverage.saw(part)
+    assert not is_full(coverage)
+    coverage.saw(order[-1:])
+    assert is_full(coverage)
+    assert coverage.bitmaps == 0
+
+
+def test_memory_is_bounded_where_offsets_are_sparse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compacted topic that spans billions of offsets gives up its bitmap and waits for a commit."""
+    monkeypatch.setattr(module, "MAX_OPEN", 8)
+    last = 5_000_000_000
+    sparse = Coverage(Span(0, last))
+    sparse.saw(np.arange(0, last, CHUNK, dtype=np.int64))
+    assert sparse.bitmaps == 0
+    assert not sparse.is_full
+    watch = CaughtUp({(LEFT, 0): Span(0, last)})
+    watch.saw(changes(*((LEFT, 0, offset) for offset in range(0, 20 * CHUNK, CHUNK)), (LEFT, 0, last)))
+    watch.read_to({0: 21})
+    watch.committed({(LEFT, 0): last + 1}, {0: 21})
+    assert watch.done
+    assert MAX_OPEN * CHUNK / 8 <= 8 << 20
+
+
+def test_a_span_has_a_beginning_and_an_end() -> None:
+    """Partitions without records have no span."""
+    with pytest.raises(ValueError, match="first 3, last 2"):
+        Span(3, 2)

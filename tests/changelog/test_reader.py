@@ -1,0 +1,189 @@
+"""The reader turns a changelog topic into changes, and knows how far it has read."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+
+import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+from tests.changelog.conftest import Produce, produce_to
+
+from evertable.broker import EmbeddedBroker
+from evertable.changelog.changes import Changes
+from evertable.changelog.encode import Encoder, Match, RecordOf
+from evertable.changelog.reader import ChangelogReader
+from evertable.changelog.schema import ChangelogSchema, Side
+from evertable.config.columns import Column, ColumnType
+from evertable.config.joins import JoinType
+from evertable.errors import ChangelogError, KafkaUnreachableError, TopicNotFoundError
+
+MakeTopic = Callable[..., str]
+Open = Callable[..., ChangelogReader]
+
+COLUMNS = (Column("userId", ColumnType.parse("string")),)
+SCHEMA = ChangelogSchema(COLUMNS, COLUMNS, JoinType.INNER)
+ENCODER = Encoder(SCHEMA)
+
+
+def row(offset: int, side: Side = Side.LEFT) -> bytes:
+    return ENCODER.row(RecordOf(side, 0, offset, offset * 1000), [f"user{offset}"], [Match(7, 0)] if side else [])
+
+
+@pytest.fixture
+def read(broker: EmbeddedBroker) -> Iterator[Open]:
+    """Opens readers, and closes them after the test."""
+    readers: list[ChangelogReader] = []
+
+    def read(topic: str, offsets: dict[int, int] | None = None, **more: int) -> ChangelogReader:
+        properties = {"bootstrap.servers": broker.bootstrap}
+        readers.append(ChangelogReader(properties, topic, SCHEMA, offsets, **more))
+        return readers[-1]
+
+    yield read
+    for reader in readers:
+        reader.close()
+
+
+def left_ids(reader: ChangelogReader, count: int, wait_s: float = 30) -> list[int]:
+    """The next ``count`` left rows' ids."""
+    ids: list[int] = []
+    while len(ids) < count:
+        if (changes := reader.poll(wait_s)) is not None:
+            ids += changes.rows[Side.LEFT].column("_id").to_pylist()
+    return ids
+
+
+def test_a_topic_is_read_from_its_beginning(read: Open, new_topic: MakeTopic, produce: Produce) -> None:
+    """Rows, pairs and rejects come out; the position moves behind them; then there is nothing."""
+    topic = new_topic()
+    reject = ENCODER.reject(RecordOf(Side.RIGHT, 0, 9, 0), "TOMBSTONE: no value", None)
+    produce(topic, [row(1), row(2, Side.RIGHT), reject])
+    reader = read(topic)
+    seen: list[Changes] = []
+    while sum(changes.records for changes in seen) < 3:
+        seen += filter(None, [reader.poll(30)])
+    assert [name for changes in seen for name in changes.rows[0].column("userId").to_pylist()] == ["user1"]
+    assert [pair for changes in seen for pair in changes.pairs.to_pylist()] == [{"left": 7, "right": 2, "order_ts": 0}]
+    assert [reason for changes in seen for reason in changes.rejects.column("reason").to_pylist()] == [
+        "TOMBSTONE: no value"
+    ]
+    assert reader.positions == reader.end() == {0: 3}
+    assert reader.poll(0) is None
+
+
+def test_a_batch_is_bounded(read: Open, new_topic: MakeTopic, produce: Produce) -> None:
+    """However much is there, a batch holds no more than asked for."""
+    topic = new_topic()
+    produce(topic, [row(i) for i in range(100)])
+    reader = read(topic, max_records=7)
+    sizes: list[int] = []
+    while sum(sizes) < 100:
+        sizes += [changes.records for changes in filter(None, [reader.poll(30)])]
+    assert max(sizes) <= 7
+
+
+def test_reading_goes_on_from_given_offsets(read: Open, new_topic: MakeTopic, produce: Produce) -> None:
+    """Partitions that are not mentioned are read from their beginning."""
+    topic = new_topic(2)
+    produce(topic, [row(i) for i in range(10)], 0)
+    produce(topic, [row(i) for i in range(100, 103)], 1)
+    reader = read(topic, {0: 8})
+    assert reader.positions == {0: 8, 1: 0}
+    assert sorted(left_ids(reader, 5)) == [8, 9, 100, 101, 102]
+    assert reader.positions == {0: 10, 1: 3}
+
+
+def test_a_waiting_reader_wakes_for_a_single_record(read: Open, new_topic: MakeTopic, produce: Produce) -> None:
+    """It does not wait until its batch is full or its time is up."""
+    topic = new_topic()
+    reader = read(topic)
+    assert reader.poll(0) is None
+    writer = threading.Thread(target=produce, args=(topic, [row(5)]))
+    writer.start()
+    changes = reader.poll(100)
+    writer.join()
+    assert changes is not None
+    assert changes.records == 1
+
+
+def test_a_record_that_cannot_be_read_is_named(read: Open, new_topic: MakeTopic, produce: Produce) -> None:
+    """With its place in the changelog; the position stays before the batch that holds it."""
+    topic = new_topic()
+    produce(topic, [row(1)])
+    reader = read(topic)
+    assert left_ids(reader, 1) == [1]
+    produce(topic, [b"\x02" + row(2)[1:]])
+    with pytest.raises(ChangelogError, match=rf"record at {topic}\[0\], offset 1 .*has format version 2"):
+        reader.poll(30)
+    assert reader.positions == {0: 1}
+
+
+def test_a_tombstone_in_a_changelog_is_an_error(read: Open, new_topic: MakeTopic, produce: Produce) -> None:
+    """Somebody else has written there."""
+    topic = new_topic()
+    produce(topic, [None])
+    with pytest.raises(ChangelogError, match=rf"{topic}\[0\], offset 0 has only 0 bytes"):
+        read(topic).poll(30)
+
+
+def test_lost_records_are_an_error(broker: EmbeddedBroker, read: Open, new_topic: MakeTopic, produce: Produce) -> None:
+    """The reader never jumps over a hole in silence."""
+    topic = new_topic()
+    produce(topic, [row(i) for i in range(5)])
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    for answer in admin.delete_records([TopicPartition(topic, 0, 3)]).values():
+        answer.result(30)
+    reader = read(topic)
+    with pytest.raises(ChangelogError, match=f"'{topic}' no longer holds what is to be read next"):
+        reader.poll(30)
+
+
+def test_a_missing_topic_is_named(read: Open) -> None:
+    """At once, when the reader is opened."""
+    with pytest.raises(TopicNotFoundError, match="no topic 'not-there'"):
+        read("not-there")
+
+
+def test_a_broker_that_does_not_answer_is_named() -> None:
+    """Opening a reader waits for its time and says why."""
+    with pytest.raises(KafkaUnreachableError, match=r"does not answer: .*refused"):
+        ChangelogReader({"bootstrap.servers": "127.0.0.1:1"}, "any", SCHEMA, timeout_s=1)
+
+
+def test_a_topic_that_is_deleted_under_the_reader_is_named(
+    broker: EmbeddedBroker, read: Open, new_topic: MakeTopic, produce: Produce
+) -> None:
+    """Silence would look like an idle generation."""
+    topic = new_topic()
+    produce(topic, [row(1)])
+    reader = read(topic, check_s=0)
+    assert left_ids(reader, 1) == [1]
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    admin.delete_topics([topic])[topic].result(30)
+    with pytest.raises(TopicNotFoundError, match=topic):
+        left_ids(reader, 1, wait_s=0)
+
+
+def test_a_closed_reader_may_be_closed_again(read: Open, new_topic: MakeTopic) -> None:
+    """Closing is safe in any clean-up."""
+    with read(new_topic()) as reader:
+        reader.close()
+
+
+def test_reading_survives_the_broker(own_broker: EmbeddedBroker) -> None:
+    """Killed and started again, the broker's records go on where they stopped, without an operator."""
+    topic = f"outage-{uuid.uuid4()}"
+    admin = AdminClient({"bootstrap.servers": own_broker.bootstrap})
+    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(30)
+    produce_to(own_broker.bootstrap)(topic, [row(1), row(2)])
+    with ChangelogReader({"bootstrap.servers": own_broker.bootstrap}, topic, SCHEMA) as reader:
+        assert left_ids(reader, 2) == [1, 2]
+        own_broker.kill()
+        assert reader.poll(1) is None
+        own_broker.start()
+        produce_to(own_broker.bootstrap)(topic, [row(3)])
+        assert left_ids(reader, 1) == [3]
+        assert reader.positions == {0: 3}
