@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tests.engine.rig import Generation, config
+
 from evertable.broker import EmbeddedBroker
 from evertable.config import JoinType
 from evertable.engine.process import Engine, EngineSettings

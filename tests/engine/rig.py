@@ -112,7 +112,9 @@ class Generation:
         deadline = time.monotonic() + timeout_s
         while not done():
             self._poll(0.2)
-            assert time.monotonic() < deadline, f"missing after {timeout_s} s: {sorted(self.sent.keys() - self.seen)[:9]}"
+            assert time.monotonic() < deadline, (
+                f"missing after {timeout_s} s: {sorted(self.sent.keys() - self.seen)[:9]}"
+            )
 
     @property
     def rejects(self) -> dict[Place, str]:

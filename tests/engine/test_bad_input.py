@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-
 from tests.engine.conftest import NewGeneration
 from tests.engine.rig import Sent
+
 from evertable.changelog.schema import Side
 from evertable.config import JoinType
 
@@ -52,4 +52,3 @@ def test_every_kind_of_bad_record_is_rejected_and_its_neighbours_are_not(
         assert list(rows.values()) == [{"userId": "k", "name": "n", "age": 42}] * len(BAD)
         assert list(generation.rows(Side.RIGHT).values()) == [{"userId": "k", "accountType": None, "balance": 42.0}]
         assert sum(changes.pairs.num_rows for changes in generation.changes) == len(BAD)
-

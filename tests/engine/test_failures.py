@@ -12,7 +12,10 @@ from evertable.engine.retry import growing
     ("text", "condition"),
     [
         ("…\nCaused by: org.apache.kafka.common.errors.UnknownTopicOrPartitionException: gone", "TOPIC_NOT_FOUND"),
-        ("org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to access topics", "NOT_AUTHORIZED"),
+        (
+            "org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to access topics",
+            "NOT_AUTHORIZED",
+        ),
         ("Caused by: …SaslAuthenticationException: Authentication failed", "NOT_AUTHENTICATED"),
         ("Some data may have been lost … set the source option 'failOnDataLoss' to 'false'", "DATA_LOST"),
         ("org.apache.kafka.common.errors.RecordTooLargeException: 3000000 bytes", "RECORD_TOO_LARGE"),
@@ -30,7 +33,9 @@ def test_anything_else_is_tried_again(text: str) -> None:
 
 
 def test_the_message_is_the_first_line_and_the_cause_without_a_stack_trace() -> None:
-    text = "Query failed\n\tat a.b.c\nCaused by: Outer\n\tat d.e.f\nCaused by: java.io.IOException: No space left\n\tat g"
+    text = (
+        "Query failed\n\tat a.b.c\nCaused by: Outer\n\tat d.e.f\nCaused by: java.io.IOException: No space left\n\tat g"
+    )
     assert classify(text).message == "Query failed (Caused by: java.io.IOException: No space left)"
 
 

@@ -33,7 +33,9 @@ def test_an_event_is_one_line_and_comes_back_as_it_was(event: protocol.Event) ->
     assert protocol.decode(line) == event
 
 
-@pytest.mark.parametrize("line", [b"", b"\n", b"WARN something\n", b"[]\n", b'{"event": "unknown"}\n', b'{"event": 1}\n'])
+@pytest.mark.parametrize(
+    "line", [b"", b"\n", b"WARN something\n", b"[]\n", b'{"event": "unknown"}\n', b'{"event": 1}\n']
+)
 def test_what_is_no_event_is_a_value_error(line: bytes) -> None:
     with pytest.raises(ValueError, match="no event"):
         protocol.decode(line)

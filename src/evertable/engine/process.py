@@ -202,7 +202,7 @@ class Engine:
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         settings = self._settings
-        jars = [*jar_paths("connector"), operator_jar()]
+        jars = [operator_jar(), *jar_paths("connector")]  # ours first: it stands in for a class of the connector's
         log: BinaryIO | None = settings.log.open("ab") if settings.log else None
         try:
             process = subprocess.Popen(

@@ -22,6 +22,7 @@ import org.apache.spark.sql.api.java.UDF5;
 public final class StrictParser implements UDF5<byte[], byte[], Integer, Long, Long, Row> {
   private static final long serialVersionUID = 1;
   private static final int RAW_BYTES = 1024;
+  private static final long MAX_MILLIS = Long.MAX_VALUE / 1000;
   private static final JsonFactory JSON = JsonFactory.builder()
       .disable(JsonFactory.Feature.CHARSET_DETECTION) // UTF-8 or nothing
       .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
@@ -39,6 +40,9 @@ public final class StrictParser implements UDF5<byte[], byte[], Integer, Long, L
     try {
       if (partition >= Changelog.MAX_PARTITION || offset >= Changelog.MAX_OFFSET) {
         throw new Rejection("ID_OUT_OF_RANGE", "partition " + partition + ", offset " + offset + " has no row id");
+      }
+      if (Math.abs(timestamp) >= MAX_MILLIS) {
+        throw new Rejection("TIMESTAMP_OUT_OF_RANGE", "the record's timestamp does not fit in microseconds; was it given in nanoseconds?");
       }
       read(value, key, partition, offset, timestamp);
       byte[] record = draft.row(partition, offset, timestamp);

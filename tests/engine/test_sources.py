@@ -1,0 +1,78 @@
+"""What topics may look like: transactions, wild timestamps, offsets far from zero, brokers that create topics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from tests.engine.conftest import NewGeneration
+from tests.engine.rig import Sent
+
+from evertable.broker import EmbeddedBroker
+from evertable.changelog.schema import Side
+from evertable.config import JoinType
+
+
+def test_a_timestamp_in_nanoseconds_is_a_reject_and_kills_nothing(
+    new_generation: NewGeneration, new_topic: Callable[..., str]
+) -> None:
+    """Spark's own connector ends the query at the first such record, and at every restart again."""
+    any_time = {"message.timestamp.after.max.ms": str(2**63 - 1), "message.timestamp.before.max.ms": str(2**63 - 1)}
+    topics = (new_topic(1, **any_time), new_topic(1))
+    good = b'{"userId": "k"}'
+    with new_generation(JoinType.ASOF, topics=topics) as generation:
+        wild = [Sent(Side.LEFT, good, timestamp=1_700_000_000_000_000_000), Sent(Side.LEFT, good, timestamp=2**63 - 1)]
+        generation.send([*wild, Sent(Side.LEFT, good), Sent(Side.RIGHT, good)])
+        generation.start().read()
+        assert {place: reason.split(":")[0] for place, reason in generation.rejects.items()} == {
+            (0, 0, 0): "TIMESTAMP_OUT_OF_RANGE",
+            (0, 0, 1): "TIMESTAMP_OUT_OF_RANGE",
+        }
+        assert [pair for changes in generation.changes for pair in changes.pairs.column("left").to_pylist()] == [2]
+
+
+def test_only_committed_transactions_become_rows(
+    broker: EmbeddedBroker, new_generation: NewGeneration, new_topic: Callable[..., str]
+) -> None:
+    """Aborted records are never shown, and markers between offsets hold up nothing, before the start and after."""
+    topics = (new_topic(1), new_topic(1))
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": topics[0]})
+    producer.init_transactions()
+
+    def transact(count: int, *, commit: bool) -> None:
+        producer.begin_transaction()
+        for _ in range(count):
+            producer.produce(topics[0], b'{"userId": "%s"}' % (b"committed" if commit else b"aborted"))
+        producer.flush()
+        producer.commit_transaction() if commit else producer.abort_transaction()
+
+    transact(3, commit=True)
+    transact(2, commit=False)
+    with new_generation(JoinType.INNER, topics=topics) as generation:
+        generation.start()
+        generation.read_until(lambda: len(generation.seen) >= 3)
+        transact(2, commit=False)
+        transact(2, commit=True)
+        generation.read_until(lambda: len(generation.seen) >= 5)
+        assert sorted(generation.seen) == [(0, 0, 0), (0, 0, 1), (0, 0, 2), (0, 0, 10), (0, 0, 11)]
+        assert {row["userId"] for row in generation.rows(Side.LEFT).values()} == {"committed"}
+
+
+def test_what_was_deleted_from_a_topic_is_not_awaited(
+    broker: EmbeddedBroker, new_generation: NewGeneration, new_topic: Callable[..., str]
+) -> None:
+    """A topic whose first offsets are gone is read from where it begins, and caught up there."""
+    topics = (new_topic(1), new_topic(1))
+    with new_generation(JoinType.INNER, topics=topics) as generation:
+        generation.send(Sent(Side.LEFT, b'{"userId": "%d"}' % i) for i in range(10))
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+        for answer in admin.delete_records([TopicPartition(topics[0], 0, 7)]).values():
+            answer.result()
+        generation.start()
+        caught_up = generation.built.caught_up()
+        generation.read_until(lambda: len(generation.seen) >= 3)
+        for changes in generation.changes:
+            caught_up.saw(changes)
+        assert caught_up.done
+        assert sorted(generation.seen) == [(0, 0, 7), (0, 0, 8), (0, 0, 9)]
