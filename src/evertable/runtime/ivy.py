@@ -7,7 +7,8 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -18,8 +19,13 @@ from evertable.runtime.java import find_java
 SETTINGS_VARIABLE = "EVERTABLE_IVY_SETTINGS"  # an Ivy settings file, for a company's own Maven mirror
 _TIMEOUT_S = 900
 # Without these a silent network would keep Ivy waiting for ever.
-_NETWORK = ["-Dsun.net.client.defaultConnectTimeout=15000", "-Dsun.net.client.defaultReadTimeout=60000"]
-_NETWORK_TROUBLE = re.compile(r"^Host .* not found|access error|refused|timed? ?out|certif|ssl|proxy", re.IGNORECASE)
+_NETWORK = ["-Dsun.net.client.defaultConnectTimeout=10000", "-Dsun.net.client.defaultReadTimeout=60000"]
+_PATTERN = "[organisation]/[artifact]/[revision]/[artifact]-[revision].[ext]"
+_NO_POMS = """<ivysettings><settings defaultResolver="maven"/>
+<resolvers><ibiblio name="maven" m2compatible="true" usepoms="false" useMavenMetadata="false"/></resolvers>
+</ivysettings>
+"""
+_NETWORK_TROUBLE = re.compile(r"^Host .* not found|access error|refused|timed? ?out|certif|ssl", re.IGNORECASE)
 _MISSING = re.compile(r"^\S+#\S+;\S+: .*not found")
 
 
@@ -52,24 +58,53 @@ def pyspark_jars() -> Path:
     return Path(spec.submodule_search_locations[0]) / "jars"
 
 
-def retrieve(wanted: Sequence[Coordinate], into: Path, *, transitive: bool = False) -> dict[Coordinate, Path]:
-    """Downloads the jars somewhere below a folder, and with ``transitive`` all that they need; says where each is."""
+def retrieve(
+    wanted: Sequence[Coordinate],
+    into: Path,
+    *,
+    transitive: bool = False,
+    quick: bool = False,
+    arrived: Callable[[int], None] = lambda _count: None,
+) -> dict[Coordinate, Path]:
+    """Downloads the jars somewhere below a folder, and with ``transitive`` all that they need; says where each is.
+
+    ``quick`` is for a caller who checks the jars: neither poms nor checksum files are asked for, which makes it five
+    times as fast. ``arrived`` is told how many jars have come so far.
+    """
     with tempfile.TemporaryDirectory(prefix="evertable-ivy-") as scratch:
-        module = Path(scratch) / "ivy.xml"
+        module, no_poms = Path(scratch) / "ivy.xml", Path(scratch) / "ivysettings.xml"
         module.write_text(_module(wanted, transitive=transitive), encoding="utf-8")
-        pattern = f"{into}/[organisation]/[artifact]/[revision]/[artifact]-[revision].[ext]"
+        no_poms.write_text(_NO_POMS, encoding="utf-8")
+        settings = os.environ.get(SETTINGS_VARIABLE) or (str(no_poms) if quick else None)
         command = [str(find_java().executable), "-Xmx256m", "-XX:+UseSerialGC", *_NETWORK]
-        command += ["-cp", str(_ivy_jar()), "org.apache.ivy.Main", "-warn", "-cache", f"{scratch}/cache"]
-        if settings := os.environ.get(SETTINGS_VARIABLE):
-            command += ["-settings", settings]
-        command += ["-ivy", str(module), "-confs", "default", "-retrieve", pattern]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
-        except subprocess.TimeoutExpired as error:
-            raise _unavailable(wanted, f"Ivy did not finish within {_TIMEOUT_S} s.") from error
-    if done.returncode != 0:
-        raise _unavailable(wanted, _reason(done.stdout + done.stderr))
+        command += ["-Divy.checksums="] if quick else []
+        command += ["-cp", str(_ivy_jar()), "org.apache.ivy.Main", "-cache", f"{scratch}/cache"]
+        command += ["-settings", settings] if settings else []
+        command += ["-ivy", str(module), "-confs", "default", "-retrieve", f"{into}/{_PATTERN}"]
+        code, output = _run(command, arrived)
+    if code != 0:
+        raise _unavailable(wanted, _reason(output))
     return {Coordinate(*jar.parent.relative_to(into).parts): jar for jar in sorted(into.glob("*/*/*/*.jar"))}
+
+
+def _run(command: Sequence[str], arrived: Callable[[int], None]) -> tuple[int, list[str]]:
+    output: list[str] = []
+    count = 0
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        limit = threading.Timer(_TIMEOUT_S, process.kill)
+        limit.start()
+        try:
+            for line in process.stdout or ():
+                output.append(line)
+                if "[SUCCESSFUL ]" in line:
+                    count += 1
+                    arrived(count)
+        except BaseException:  # Ctrl-C, say: the scratch folder must not be removed under a running Ivy
+            process.kill()
+            raise
+        finally:
+            limit.cancel()
+    return process.returncode, output
 
 
 def _ivy_jar() -> Path:
@@ -80,10 +115,9 @@ def _ivy_jar() -> Path:
 
 
 def _module(wanted: Sequence[Coordinate], *, transitive: bool) -> str:
-    mapping = "default->default" if transitive else "default->master"
     dependencies = "\n".join(
         f"  <dependency org={quoteattr(one.group)} name={quoteattr(one.artifact)} rev={quoteattr(one.version)}"
-        f' conf="{mapping}" transitive="{str(transitive).lower()}"/>'
+        f' conf="default-&gt;default" transitive="{str(transitive).lower()}"/>'
         for one in wanted
     )
     return (
@@ -102,9 +136,9 @@ def _unavailable(wanted: Sequence[Coordinate], reason: str) -> JarsUnavailableEr
     )
 
 
-def _reason(output: str) -> str:
+def _reason(output: Sequence[str]) -> str:
     """What went wrong, out of Ivy's long output: trouble with the network if there was any, else what is missing."""
-    lines = [re.sub(r"\s*url=\S+", "", line).strip(" :\t") for line in output.splitlines()]
+    lines = [re.sub(r"\s*url=\S+", "", line).strip().strip(": ") for line in output]
     trouble = next(filter(_NETWORK_TROUBLE.search, lines), "")
     missing = dict.fromkeys(filter(_MISSING.search, lines))
     return trouble or "; ".join(missing) or " ".join(lines[-3:])

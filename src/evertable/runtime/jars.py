@@ -52,14 +52,19 @@ def jar_paths(name: SetName, progress: Callable[[str], None] = lambda _line: Non
                 if not _is_whole(wanted, home):  # another process may have fetched it while this one waited
                     progress(f"{name} jars: fetching {len(wanted)}")
                     with appearing(home) as scratch:
-                        _fetch(wanted, scratch)
+                        _fetch(wanted, scratch, progress)
         _verified.add(home)
     return [home / one.coordinate.file_name for one in wanted]
 
 
-def _fetch(wanted: list[LockedJar], scratch: Path) -> None:
+def _fetch(wanted: list[LockedJar], scratch: Path, progress: Callable[[str], None]) -> None:
     downloads = scratch / "downloads"
-    fetched = ivy.retrieve([one.coordinate for one in wanted], downloads)
+
+    def arrived(count: int) -> None:
+        if count % 10 == 0 and count < len(wanted):
+            progress(f"{wanted[0].set_name} jars: {count} of {len(wanted)}")
+
+    fetched = ivy.retrieve([one.coordinate for one in wanted], downloads, quick=True, arrived=arrived)
     for one in wanted:
         if one.coordinate not in fetched:
             raise JarsUnavailableError(f"Ivy reported success but did not bring {one.coordinate}.")
