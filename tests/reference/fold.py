@@ -1,0 +1,70 @@
+"""Folding changes into plain dicts and sets: docs/CHANGELOG-FORMAT.md, "Folding"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.reference.joins import Joined
+
+from evertable.changelog.changes import Changes
+from evertable.changelog.schema import Side
+from evertable.config.joins import JoinType
+
+
+@dataclass
+class Fold:
+    """What a changelog says so far. Two folds of the same set of records are equal."""
+
+    join: JoinType
+    rows: tuple[dict[int, tuple[Any, ...]], dict[int, tuple[Any, ...]]] = field(default_factory=lambda: ({}, {}))
+    """For each side, by id: the row's timestamp and values."""
+    rejects: dict[tuple[int, int, int], tuple[int, str, bytes | None]] = field(default_factory=dict)
+    """By side, partition and offset: timestamp, reason and raw value."""
+    pairs: set[tuple[int, int]] = field(default_factory=set)
+    candidates: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """By the id of the row that looks for one: the greatest order (timestamp, id) there is."""
+
+    def add(self, changes: Changes) -> None:
+        for side in Side:
+            for row_id, *values in zip(*(c.to_pylist() for c in changes.rows[side].columns), strict=True):
+                known = self.rows[side].setdefault(row_id, tuple(values))
+                assert known == tuple(values), f"row {row_id} carries other columns than before"
+        for reject in changes.rejects.to_pylist():
+            place = reject["side"], reject["partition"], reject["offset"]
+            self.rejects[place] = (reject["timestamp"], reject["reason"], reject["raw"])
+        for left, right, order_ts in zip(*(column.to_pylist() for column in changes.pairs.columns), strict=True):
+            self._add_pair(left, right, order_ts)
+
+    def _add_pair(self, left: int, right: int, order_ts: int) -> None:
+        match self.join:
+            case JoinType.INNER | JoinType.LEFT:
+                self.pairs.add((left, right))
+            case JoinType.NATURAL:
+                self.candidates[left] = max(self.candidates.get(left, (order_ts, right)), (order_ts, right))
+            case JoinType.ASOF:
+                self.candidates[right] = max(self.candidates.get(right, (order_ts, left)), (order_ts, left))
+
+    @property
+    def joined(self) -> Joined:
+        """The rows of the joined table; pairs whose rows are not there yet wait."""
+        left, right = self.rows
+        chosen = {looking: id_ for looking, (_, id_) in self.candidates.items()}
+        match self.join:
+            case JoinType.INNER | JoinType.LEFT:
+                pairs = {(one, other) for one, other in self.pairs if one in left and other in right}
+                alone = left.keys() - {one for one, _ in pairs} if self.join is JoinType.LEFT else set()
+                return frozenset(pairs | {(one, None) for one in alone})
+            case JoinType.NATURAL:
+                return frozenset((one, chosen.get(one)) for one in left if chosen.get(one) in {None, *right})
+            case JoinType.ASOF:
+                return frozenset((chosen.get(other), other) for other in right if chosen.get(other) in {None, *left})
+
+
+def fold(join: JoinType, batches: Iterable[Changes]) -> Fold:
+    """The fold of all these changes."""
+    result = Fold(join)
+    for changes in batches:
+        result.add(changes)
+    return result

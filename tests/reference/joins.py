@@ -1,0 +1,76 @@
+"""What each join means: from all rows of both sides to the rows of the joined table. design.md, "Joins"."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from evertable.changelog.ids import row_id
+from evertable.config.joins import JoinType
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a source; ``key`` is the typed value to join on, None if there is none."""
+
+    partition: int
+    offset: int
+    timestamp: int
+    key: Any
+    values: tuple[Any, ...] = ()
+
+    @property
+    def id(self) -> int:
+        return row_id(self.partition, self.offset)
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """The newest row is the one with the greatest."""
+        return self.timestamp, self.partition, self.offset
+
+
+Joined = frozenset[tuple[int | None, int | None]]
+"""Rows of the joined table: a left and a right row id, None where the columns are null."""
+
+
+def join(type_: JoinType, left: Collection[Row], right: Collection[Row]) -> Joined:
+    """The joined table of all these rows, whatever the order in which they came."""
+    return {JoinType.INNER: inner, JoinType.LEFT: left_, JoinType.NATURAL: natural, JoinType.ASOF: asof}[type_](
+        left, right
+    )
+
+
+def inner(left: Collection[Row], right: Collection[Row]) -> Joined:
+    """One row per matching pair."""
+    return frozenset((one.id, other.id) for one in left for other in right if matches(one, other))
+
+
+def left_(left: Collection[Row], right: Collection[Row]) -> Joined:
+    """One row per matching pair, and one with nulls for each left row without a match."""
+    alone = [one for one in left if not any(matches(one, other) for other in right)]
+    return inner(left, right) | {(one.id, None) for one in alone}
+
+
+def natural(left: Collection[Row], right: Collection[Row]) -> Joined:
+    """Exactly one row per left row, with the newest right row of its key."""
+    return frozenset((one.id, newest(other for other in right if matches(one, other))) for one in left)
+
+
+def asof(left: Collection[Row], right: Collection[Row]) -> Joined:
+    """Exactly one row per right row, with the newest left row of its key whose timestamp is not after its own."""
+    return frozenset(
+        (newest(one for one in left if matches(one, other) and one.timestamp <= other.timestamp), other.id)
+        for other in right
+    )
+
+
+def matches(one: Row, other: Row) -> bool:
+    """A null or missing key never matches."""
+    return one.key is not None and one.key == other.key
+
+
+def newest(rows: Any) -> int | None:
+    """The id of the newest of these rows, None if there is none."""
+    found = max(rows, key=lambda row: row.order, default=None)
+    return None if found is None else found.id

@@ -1,0 +1,95 @@
+"""What a source record means: a row of typed values, or a reject with its condition.
+
+Written from design.md ("Bad input") and docs/CHANGELOG-FORMAT.md, slow and obvious; the engine's parser is held to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from tests.reference.json_text import BLANK, NotJsonError, Token, TooDeepError, first_value, members
+from tests.reference.values import FaultError, value_of
+
+from evertable.changelog.ids import MAX_OFFSET, MAX_PARTITION
+from evertable.config.columns import Column, RecordField
+
+
+@dataclass(frozen=True)
+class SourceRecord:
+    """A Kafka record of a source."""
+
+    partition: int
+    offset: int
+    timestamp: int
+    value: bytes | None
+    key: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Reject:
+    """The condition of a reject, and the column that is to blame, if it is one."""
+
+    condition: str
+    column: str | None = None
+
+
+def meaning(record: SourceRecord, columns: Sequence[Column]) -> tuple[Any, ...] | Reject:
+    """The record's values in the order of the columns, or why it has none."""
+    if record.partition > MAX_PARTITION or record.offset > MAX_OFFSET:
+        return Reject("ID_OUT_OF_RANGE")
+    if record.value is None:
+        return Reject("TOMBSTONE")
+    fields = _fields(record.value)
+    if isinstance(fields, Reject):
+        return fields
+    values = []
+    for column in columns:
+        try:
+            values.append(_column(column, record, fields))
+        except FaultError as fault:
+            return Reject(fault.condition, column.name)  # of several the first in configured order
+    return tuple(values)
+
+
+def _fields(value: bytes) -> dict[str, list[Token]] | Reject:
+    """The object's fields; what is wrong with the whole comes before what is wrong with a column."""
+    try:
+        text = value.decode("utf-8")
+    except UnicodeDecodeError:
+        return Reject("INVALID_UTF8")
+    if not text.strip(BLANK):
+        return Reject("NOT_AN_OBJECT")
+    try:
+        tokens, rest = first_value(text)
+    except NotJsonError:
+        return Reject("INVALID_JSON")
+    except TooDeepError:
+        return Reject("TOO_DEEP")
+    if tokens[0].text != "{":
+        return Reject("NOT_AN_OBJECT")
+    if rest.strip(BLANK):
+        return Reject("TRAILING_TEXT")
+    return members(tokens)
+
+
+def _column(column: Column, record: SourceRecord, fields: dict[str, list[Token]]) -> Any:
+    match column.record_field:
+        case None:
+            return value_of(column.type, fields[column.name]) if column.name in fields else None
+        case RecordField.PARTITION:
+            return record.partition
+        case RecordField.OFFSET:
+            return record.offset
+        case RecordField.TIMESTAMP:
+            try:
+                return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=record.timestamp)
+            except OverflowError:
+                raise FaultError("OUT_OF_RANGE") from None
+        case RecordField.KEY:
+            try:
+                return None if record.key is None else record.key.decode("utf-8")
+            except UnicodeDecodeError:
+                raise FaultError("INVALID_UTF8") from None
