@@ -28,7 +28,7 @@ def jvm() -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JAVA_HOME", str(find_java().home))
         conf = SparkConf(loadDefaults=False).set("spark.driver.extraClassPath", str(operator_jar()))
-        gateway = launch_gateway(conf)
+        gateway = launch_gateway(conf)  # type: ignore[no-untyped-call]
     yield gateway.jvm
     gateway.shutdown()
     gateway.proc.stdin.close()

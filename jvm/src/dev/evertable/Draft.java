@@ -91,21 +91,27 @@ final class Draft {
   }
 
   /** Fills the columns that come from the record itself. */
-  void takeFromRecord(byte[] key, int partition, long offset, long timestamp) throws Rejection {
+  void takeFromRecord(byte[] key, int partition, long offset, long timestamp) {
     for (int i = 0; i < layout.from.length; i++) {
-      switch (layout.from[i]) {
-        case JSON -> { }
-        case PARTITION -> number(i, partition);
-        case OFFSET -> number(i, offset);
-        case TIMESTAMP -> number(i, Values.timestamp(timestamp, layout.names[i]));
-        case KEY -> {
-          if (key == null) continue;
-          if (!Utf8.valid(key)) throw new Rejection("INVALID_UTF8", "column '" + layout.names[i] + "': the record's key is not UTF-8");
-          wideNumber(i, text.length, key.length);
-          text.add(key);
+      try {
+        switch (layout.from[i]) {
+          case JSON -> { }
+          case PARTITION -> number(i, partition);
+          case OFFSET -> number(i, offset);
+          case TIMESTAMP -> number(i, Values.timestamp(timestamp, layout.names[i]));
+          case KEY -> takeKey(i, key);
         }
+      } catch (Rejection e) {
+        fault(i, e);
       }
     }
+  }
+
+  private void takeKey(int column, byte[] key) throws Rejection {
+    if (key == null) return;
+    if (!Utf8.valid(key)) throw new Rejection("INVALID_UTF8", "column '" + layout.names[column] + "': the record's key is not UTF-8");
+    wideNumber(column, text.length, key.length);
+    text.add(key);
   }
 
   private Rejection halfSurrogate(int column) {

@@ -78,6 +78,7 @@ public final class StrictParser implements UDF5<byte[], byte[], Integer, Long, L
     if (first == null) throw new Rejection("NOT_AN_OBJECT", "the value is empty");
     if (first != JsonToken.START_OBJECT) {
       json.skipChildren(); // broken JSON is told as such
+      json.finishToken();
       throw new Rejection("NOT_AN_OBJECT", "the value is " + named(first));
     }
     for (int expected = 0; json.nextToken() == JsonToken.FIELD_NAME;) {
