@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
+from random import Random
 from typing import Any
 
-from hypothesis import Phase, given, seed, settings
 from hypothesis import strategies as st
 from tests.reference.outcome import Placed
 from tests.reference.records import SourceRecord
@@ -33,7 +33,7 @@ COLUMNS = (
 """The columns of the sources that histories are written for."""
 
 MISSING = object()
-KEYS: tuple[Any, ...] = ("a", "b", "é", "", None, MISSING)
+KEYS: tuple[Any, ...] = ("a", "a", "a", "b", "b", "é", "", None, MISSING)
 """Few, so that they meet: real ones, the empty string (which is an ordinary key), null, and no such field at all."""
 
 JUNK: tuple[bytes | None, ...] = (
@@ -81,38 +81,42 @@ class Sent:
 
 
 History = tuple[Sent, ...]
+Choose = Callable[[Sequence[Any]], Any]
 
 
 def histories(max_size: int = 14) -> st.SearchStrategy[History]:
     """Records of both sides: few keys, equal and late timestamps, junk between, some of them sent twice."""
-    records = st.builds(
-        Sent,
-        side=st.sampled_from(Side),
-        partition=st.integers(0, PARTITIONS - 1),
-        timestamp=st.integers(0, 4).map(lambda tick: BASE_TIME + tick),
-        key=st.sampled_from(KEYS[:2] * 3 + KEYS),
-        number=st.integers(0, 99),
-        junk=st.sampled_from((None,) * 40 + tuple(range(len(JUNK)))),
-    )
-    return st.lists(records, max_size=max_size).flatmap(
-        lambda sent: (
-            st.lists(st.sampled_from(sent), max_size=2).map(lambda again: (*sent, *again)) if sent else st.just(())
-        )
-    )
+
+    @st.composite
+    def drawn(draw: st.DrawFn) -> History:
+        return _history(lambda options: draw(st.sampled_from(options)), range(max_size + 1))
+
+    return drawn()
 
 
-def sampled(count: int, number: int = 0, max_size: int = 14) -> list[History]:
+def sampled(count: int, number: int = 0, min_size: int = 6, max_size: int = 20) -> list[History]:
     """That many histories for a test that cannot run once for each; the same for the same number."""
-    found: list[History] = []
+    choose = Random(number).choice
+    return [_history(choose, range(min_size, max_size + 1)) for _ in range(count)]
 
-    @seed(number)
-    @settings(max_examples=count, database=None, phases=[Phase.generate], deadline=None)
-    @given(histories(max_size))
-    def note(history: History) -> None:
-        found.append(history)
 
-    note()
-    return found
+def _history(choose: Choose, sizes: Sequence[int]) -> History:
+    records: list[Sent] = []
+    for number in range(choose(sizes)):
+        if records and choose(range(10)) == 9:
+            records.append(choose(records))
+            continue
+        records.append(
+            Sent(
+                side=choose(tuple(Side)),
+                partition=choose(range(PARTITIONS)),
+                timestamp=BASE_TIME + choose(range(5)),
+                key=choose(KEYS),
+                number=number,
+                junk=choose(range(len(JUNK))) if choose(range(10)) == 9 else None,
+            )
+        )
+    return tuple(records)
 
 
 def packed(together: Sequence[History]) -> list[Sent]:
