@@ -82,7 +82,7 @@ def test_topics_are_not_created_by_asking_for_them(broker: EmbeddedBroker) -> No
 
 def test_records_survive_a_crash_and_a_clean_stop(tmp_path: Path) -> None:
     """kill and start, then stop and start: the same port, the same records."""
-    with EmbeddedBroker(data_dir=tmp_path / "data") as broker:
+    with EmbeddedBroker(data_dir=tmp_path / "a folder = with: #signs!") as broker:
         topic, bootstrap = make_topic(broker), broker.bootstrap
         write(broker, topic, b"before the crash")
         first = broker.pid
@@ -166,10 +166,11 @@ def test_a_setting_that_kafka_refuses_is_quoted_from_its_log(tmp_path: Path) -> 
         EmbeddedBroker(data_dir=tmp_path, properties={"num.io.threads": "none"}).start()
 
 
-def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "said"), [("file/data", "cannot be used: "), ("a,b", "has a comma in its path")])
+def test_a_folder_that_will_not_do_is_named(tmp_path: Path, name: str, said: str) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(BrokerError, match=r"The data folder .*/file/data cannot be used"):
-        EmbeddedBroker(data_dir=tmp_path / "file" / "data").start()
+    with pytest.raises(BrokerError, match=rf"The data folder .*/{name} {said}"):
+        EmbeddedBroker(data_dir=tmp_path / name).start()
 
 
 @pytest.mark.parametrize("forked", [False, True], ids=["alone", "with a forked child"])

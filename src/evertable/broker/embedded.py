@@ -36,8 +36,8 @@ class EmbeddedBroker:
     """A broker of one node on the loopback interface; as a context manager it runs for the block.
 
     Without a port it takes a free one, without a data folder a temporary one that ``stop`` removes. ``start`` after
-    ``stop`` or ``kill`` keeps the port, and after ``kill`` or with a data folder also the records. It never outlives
-    the process that started it.
+    ``stop`` or ``kill`` keeps the port, and after ``kill`` or with a data folder also the records. ``properties``
+    are Kafka's own (``{"auto.create.topics.enable": "true"}``). It never outlives the process that started it.
     """
 
     def __init__(
@@ -121,6 +121,7 @@ class EmbeddedBroker:
             if not any("Address already in use" in line for line in folder.log()):
                 what = "did not answer in time" if self._process.running else "ended while it was starting"
                 raise BrokerError(f"The broker {what}. The end of its log:\n{folder.log_tail()}")
+            self.kill()
         raise ports.in_use(HOST, port)
 
     def _forget_folder(self) -> None:
@@ -141,7 +142,7 @@ def _launch(
         folder.clear_log()  # a quoted log must be of this start
         classpath = os.pathsep.join(map(str, jar_paths("broker")))
         command = [str(find_java().executable), *_JVM, "-cp", classpath]
-        command += [f"-Dlog4j2.configurationFile={_LOG4J}", f"-Devertable.broker.logs={folder.logs}"]
+        command += [f"-Dlog4j2.configurationFile={_LOG4J.as_uri()}", f"-Devertable.broker.logs={folder.logs}"]
         command += ["kafka.Kafka", str(folder.properties)]
         leftover = folder.root if temporary else None
         return SupervisedProcess(command, folder.console, leftover, keep_open=[lock]), cluster

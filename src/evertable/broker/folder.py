@@ -52,6 +52,8 @@ class DataFolder:
 
     def lock(self) -> int:
         """An open file that keeps other brokers out for as long as any process holds it open."""
+        if "," in str(self.root):  # Kafka would take it for two folders
+            raise BrokerError(f"The data folder {self.root} has a comma in its path.", "Choose another one.")
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             file = os.open(self.root / ".lock", os.O_RDWR | os.O_CREAT, 0o644)

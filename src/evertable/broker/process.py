@@ -31,6 +31,7 @@ class SupervisedProcess:
                     stdout=tell,
                     stderr=file,
                     pass_fds=keep_open,
+                    cwd=output.parent,  # where a crashing JVM leaves its report
                     start_new_session=True,  # a terminal's Ctrl-C is for the owner, who then stops it in order
                 )
         except BaseException:

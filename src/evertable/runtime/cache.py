@@ -19,7 +19,7 @@ def cache_folder() -> Path:
     if own:
         return Path(own).expanduser().absolute()
     shared = os.environ.get("XDG_CACHE_HOME")
-    return (Path(shared) if shared else Path.home() / ".cache") / "evertable"
+    return (Path(shared).absolute() if shared else Path.home() / ".cache") / "evertable"
 
 
 @contextmanager

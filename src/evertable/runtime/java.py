@@ -47,14 +47,14 @@ def find_or_install_java(progress: Callable[[str], None]) -> Java:
 
 def _find(home: str, path: str) -> Java:
     if home:
-        executable = Path(home) / "bin" / "java"
+        executable = Path(home).absolute() / "bin" / "java"
         if not os.access(executable, os.X_OK):
             raise JavaNotFoundError(f"JAVA_HOME is {home}, but there is no bin/java in it.", "Correct or unset it.")
         return _probe(executable)
     on_path = shutil.which("java", path=path)
     if on_path is None:
         raise JavaNotFoundError("There is no Java: JAVA_HOME is not set and PATH has no java.", _INSTALL_HINT)
-    return _probe(Path(on_path))
+    return _probe(Path(on_path).absolute())
 
 
 @cache  # asking a JVM for its version takes a tenth of a second
