@@ -41,9 +41,9 @@ def new_generation(
     """Makes a generation with topics of its own: ``with new_generation(JoinType.LEFT) as generation: …``."""
 
     def make(join: JoinType, trigger: str = "realtime", partitions: int = 3, **settings: Any) -> Generation:
-        topics = settings.pop("topics", None) or (new_topic(partitions), new_topic(partitions))
+        left, right = settings.pop("topics", None) or (new_topic(partitions), new_topic(partitions))
         number = next(_numbers)
-        wiring = config(broker.bootstrap, *topics, join, trigger, **settings)
+        wiring = config(broker.bootstrap, left, right, join, trigger, **settings)
         return Generation(wiring, number, engine, tmp_path / f"checkpoint-{number}")
 
     return make

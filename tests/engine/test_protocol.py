@@ -41,7 +41,7 @@ def test_what_is_no_event_is_a_value_error(line: bytes) -> None:
         protocol.decode(line)
 
 
-def source(partitions: int, **fields: object) -> SourceSpec:
+def source(partitions: int) -> SourceSpec:
     columns = (
         Column("id", ColumnType.parse("decimal(20, 3)")),
         Column("at", ColumnType.parse("timestamp"), RecordField.TIMESTAMP),

@@ -1,0 +1,70 @@
+"""Every join, on generated histories, through Kafka and Spark: the folded changelog equals the reference."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from tests.engine.conftest import NewGeneration
+from tests.engine.rig import Generation, Sent
+from tests.reference import histories
+from tests.reference.fold import fold
+from tests.reference.outcome import Outcome, expected, outcome_of
+from tests.reference.records import SourceRecord
+
+from evertable.changelog.schema import Side
+from evertable.config import JoinType
+
+
+def packed(count: int, number: int) -> list[Sent]:
+    """Many histories in one stream, apart by the prefix of their keys."""
+    together = histories.packed(histories.sampled(count, number))
+    return [Sent(sent.side, sent.value, sent.partition, sent.timestamp) for sent in together]
+
+
+def reference(generation: Generation, join: JoinType) -> Outcome:
+    """What must come of all that was sent, wherever Kafka put it."""
+    records = [
+        (Side(side), SourceRecord(partition, offset, sent.timestamp, sent.value))
+        for (side, partition, offset), sent in generation.sent.items()
+    ]
+    return expected(join, histories.COLUMNS, (histories.KEY, histories.KEY), records)
+
+
+def assert_equals_reference(generation: Generation, join: JoinType, rng: random.Random) -> None:
+    """In the order read, then shuffled and with repeats."""
+    right = reference(generation, join)
+    assert outcome_of(fold(join, generation.changes)) == right
+    again = [*generation.changes, *rng.choices(generation.changes, k=len(generation.changes))]
+    rng.shuffle(again)
+    assert outcome_of(fold(join, again)) == right
+
+
+@pytest.mark.parametrize("join", list(JoinType))
+@pytest.mark.parametrize(("trigger", "count"), [("realtime", 60), ("microbatch", 60)])
+def test_the_folded_changelog_equals_the_reference(
+    new_generation: NewGeneration, join: JoinType, trigger: str, count: int
+) -> None:
+    """Duplicates, null keys, late rows, equal timestamps, rejects between; half of it there before the start."""
+    rng = random.Random(f"{join}{trigger}")
+    records = packed(count, number=list(JoinType).index(join))
+    with new_generation(join, trigger) as generation:
+        generation.send(records[: len(records) // 2])
+        generation.start().read()
+        generation.send(records[len(records) // 2 :])
+        generation.read()
+        assert_equals_reference(generation, join, rng)
+
+
+@pytest.mark.parametrize("join", list(JoinType))
+def test_the_empty_string_is_an_ordinary_key_and_null_is_none(new_generation: NewGeneration, join: JoinType) -> None:
+    """Rows without a key pass through, equal to nobody; an empty key equals an empty key."""
+    keys = [b'""', b"null", b'"a"']
+    values = [*(b'{"userId": %s}' % key for key in keys), b"{}"]
+    with new_generation(join, partitions=1) as generation:
+        generation.send(
+            Sent(side, value, timestamp=1_700_000_000_000 + i) for i, side in enumerate(Side) for value in values
+        )
+        generation.start().read()
+        assert_equals_reference(generation, join, random.Random(0))
+        assert sum(changes.pairs.num_rows for changes in generation.changes) == 2
