@@ -113,7 +113,7 @@ class EmbeddedBroker:
         """Tries again when another process takes a port between our choice and Kafka's bind."""
         for _ in range(_ATTEMPTS):
             port = self._port or ports.choose(HOST)
-            if not ports.is_free(HOST, port):
+            if self._port and not ports.is_free(HOST, port):
                 break
             self._process, cluster = _launch(port, folder, self._properties, temporary=self._data_dir is None)
             if _answers(self._process, port, cluster):
