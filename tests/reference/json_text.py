@@ -19,7 +19,6 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 
-_AFTER_NAME = {"name": "colon", "first name": "colon"}
 _CLOSES = {"}": "{", "]": "["}
 
 
@@ -81,7 +80,9 @@ def _next(token: Token, expected: str, containers: list[str]) -> str:
             return "name" if containers[-1] == "{" else "value"
         case ":" if expected == "colon":
             return "value"
-        case _ if token.kind == "string" and expected in _AFTER_NAME:
+        case _ if token.kind == "string" and expected in ("name", "first name"):
+            if any("\ud800" <= c <= "\udfff" for c in unquoted(token)):
+                raise NotJsonError(f"{token.text} has half a surrogate pair")
             return "colon"
         case _ if token.kind != "mark" and is_value:
             return "after"

@@ -16,6 +16,8 @@ from tests.reference.values import FaultError, value_of
 from evertable.changelog.ids import MAX_OFFSET, MAX_PARTITION
 from evertable.config.columns import Column, RecordField
 
+MAX_TIMESTAMP = (2**63 - 1) // 1000  # milliseconds; Spark counts microseconds
+
 
 @dataclass(frozen=True)
 class SourceRecord:
@@ -40,6 +42,8 @@ def meaning(record: SourceRecord, columns: Sequence[Column]) -> tuple[Any, ...] 
     """The record's values in the order of the columns, or why it has none."""
     if record.partition > MAX_PARTITION or record.offset > MAX_OFFSET:
         return Reject("ID_OUT_OF_RANGE")
+    if abs(record.timestamp) >= MAX_TIMESTAMP:
+        return Reject("TIMESTAMP_OUT_OF_RANGE")
     if record.value is None:
         return Reject("TOMBSTONE")
     fields = _fields(record.value)

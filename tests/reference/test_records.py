@@ -63,6 +63,8 @@ def test_fields_fill_columns() -> None:
         (b'{"other": "\\x"}', "INVALID_JSON"),
         (b'{"other": "\\u12g4"}', "INVALID_JSON"),
         (b'{"other": "a\nb"}', "INVALID_JSON"),
+        (b'{"\\udc00": 1}', "INVALID_JSON"),
+        (b'{"other": {"\\ud800": 1}}', "INVALID_JSON"),
         (b'{"other": 01}', "INVALID_JSON"),
         (b'{"other": +1}', "INVALID_JSON"),
         (b'{"other": .5}', "INVALID_JSON"),
@@ -108,8 +110,8 @@ def test_a_large_value_is_a_value() -> None:
 
 
 def test_half_a_surrogate_pair_counts_only_in_a_column() -> None:
-    """It cannot be written as UTF-8; elsewhere nobody needs to."""
-    assert of(b'{"other": "\\ud800", "\\udc00": 1}') == (None, None)
+    """It cannot be written as UTF-8; in other values nobody needs to (in names it is no JSON at all)."""
+    assert of(b'{"other": "\\ud800"}') == (None, None)
     assert of(b'{"userId": "\\udc00\\ud800"}') == Reject("INVALID_UTF8", "userId")
     assert of(b'{"userId": "\\ud800", "userId": "u"}') == ("u", None)
 
@@ -125,12 +127,19 @@ def test_columns_may_come_from_the_record() -> None:
     assert of(b'{"key": 5, "offset": 1}', columns, **record, key=b"k") == (at, 3, 9, "k")
     assert of(b"{}", columns, **record) == (at, 3, 9, None)
     assert of(b"{}", columns, **record, key=b"\xff") == Reject("INVALID_UTF8", "key")
-    assert of(b"{}", columns, **{**record, "timestamp": 2**60}) == Reject("OUT_OF_RANGE", "timestamp")
+    assert of(b"{}", columns, **{**record, "timestamp": 2**50}) == Reject("OUT_OF_RANGE", "timestamp")
 
 
 def test_a_record_without_a_row_id_is_a_reject() -> None:
     """Whatever its value."""
     assert of(None, offset=2**44) == of(b"{}", partition=2**19) == Reject("ID_OUT_OF_RANGE")
+
+
+@pytest.mark.parametrize("timestamp", [1_700_000_000_000_000_000, 9_223_372_036_854_775, -9_223_372_036_854_775])
+def test_a_timestamp_that_is_none_is_a_reject(timestamp: int) -> None:
+    """Somebody gave nanoseconds."""
+    assert of(b"{}", timestamp=timestamp) == Reject("TIMESTAMP_OUT_OF_RANGE")
+    assert of(b"{}", timestamp=9_223_372_036_854_774) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -253,7 +262,7 @@ def test_only_json_columns_take_objects_and_arrays(type_: str, spelled: str) -> 
         ("json", "[null]", "[null]"),
         ("json", "0", "0"),
         ("json", '{"a": "\\ud800"}', "INVALID_UTF8"),
-        ("json", '{"\\ud800": 1}', "INVALID_UTF8"),
+        ("json", '{"\\ud800": 1}', "INVALID_JSON"),
     ],
 )  # fmt: skip
 def test_a_value_in_a_column(type_: str, spelled: str, value: Any) -> None:
