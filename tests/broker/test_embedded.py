@@ -118,6 +118,16 @@ def test_a_temporary_folder_outlives_a_broker_that_dies_by_itself_and_goes_with_
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_broker_that_is_killed_and_forgotten_leaves_no_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    broker = EmbeddedBroker().start()
+    broker.kill()
+    del broker
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.fixture
 def taken_port() -> Iterator[int]:
     with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -6,7 +6,8 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping
+import weakref
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -48,6 +49,7 @@ class EmbeddedBroker:
         self._properties = dict(properties or {})
         self._folder: DataFolder | None = None
         self._process: SupervisedProcess | None = None
+        self._remove_folder: Callable[[], object] | None = None  # of a temporary one
 
     @property
     def bootstrap(self) -> str:
@@ -78,7 +80,7 @@ class EmbeddedBroker:
             return self
         self.kill()  # lets go of one that has died by itself
         first = self._folder is None
-        folder = self._folder = self._folder or DataFolder(self._data_dir or Path(tempfile.mkdtemp(prefix=_PREFIX)))
+        folder = self._folder = self._folder or self._new_folder()
         try:
             self._port = self._start_on_a_port(folder)
         except BaseException:
@@ -124,10 +126,18 @@ class EmbeddedBroker:
             self.kill()
         raise ports.in_use(HOST, port)
 
+    def _new_folder(self) -> DataFolder:
+        if self._data_dir is not None:
+            return DataFolder(self._data_dir)
+        root = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        # One that was killed and never stopped leaves nothing behind either.
+        self._remove_folder = weakref.finalize(self, shutil.rmtree, root, ignore_errors=True)
+        return DataFolder(root)
+
     def _forget_folder(self) -> None:
-        if self._folder is not None and self._data_dir is None:
-            shutil.rmtree(self._folder.root, ignore_errors=True)
         self._folder = None
+        if self._remove_folder is not None:
+            self._remove_folder()
 
 
 def _launch(
