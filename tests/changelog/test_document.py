@@ -1,0 +1,77 @@
+"""docs/CHANGELOG-FORMAT.md and the code say the same."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from evertable.changelog.ids import MAX_OFFSET, MAX_PARTITION, row_id
+from evertable.changelog.schema import (
+    HEADER,
+    MAX_MATCHES,
+    MAX_RAW,
+    VERSION,
+    MatchMode,
+    RecordKind,
+    RejectMode,
+    RowLayout,
+)
+from evertable.config.columns import Column, ColumnType, Kind
+
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "CHANGELOG-FORMAT.md").read_text()
+
+
+def table(first_heading: str) -> list[list[str]]:
+    """The cells of the table whose first column has that heading, without its head."""
+    lines = DOCUMENT.splitlines()
+    begin = next(i for i, line in enumerate(lines) if line.startswith(f"| {first_heading} |"))
+    rows = []
+    for line in lines[begin + 2 :]:
+        if not line.startswith("|"):
+            break
+        rows.append([cell.strip().replace("`", "") for cell in line.strip("|").split("|")])
+    return rows
+
+
+def dtype(spelled: str) -> np.dtype[np.void]:
+    """``u8`` in the document is one byte, as in most languages; numpy counts bytes."""
+    kind, bits = spelled[0], int(spelled[1:])
+    return np.dtype("V16" if bits == 128 else f"<{kind}{bits // 8}")
+
+
+def test_the_header() -> None:
+    """Each field stands where the table says, in the type it says, and they fill 28 bytes."""
+    fields = {name: (int(at), dtype(type_)) for at, type_, name, _ in table("at")}
+    assert HEADER.fields is not None
+    assert fields == {name: (field[1], field[0]) for name, field in HEADER.fields.items()}
+    assert f"## Header: {HEADER.itemsize} bytes" in DOCUMENT
+
+
+def test_the_fixed_entries() -> None:
+    """Each type's entry has the size that the table says, and no type is missing."""
+    sizes = {
+        name.partition("(")[0]: dtype(entry) for names, entry, _ in table("column type") for name in names.split(", ")
+    }
+    assert sizes.keys() == {kind.value for kind in Kind}
+    for kind in Kind:
+        type_ = ColumnType(Kind.DECIMAL, 5, 2) if kind is Kind.DECIMAL else ColumnType(kind)
+        assert RowLayout([Column("it", type_)]).head["c0"] == sizes[kind]
+
+
+def test_the_numbers_in_the_text() -> None:
+    """Versions, kinds, modes and limits."""
+    meanings = {name: meaning for _, _, name, meaning in table("at")}
+    assert meanings["version"].startswith(f"{VERSION}.")
+    assert meanings["kind"] == ", ".join(f"{kind.value} {kind.name.lower()}" for kind in RecordKind)
+    none, ids, timed = MatchMode
+    modes = f"{none} no matches, {ids} matched ids, {timed} matched ids with timestamps"
+    rejects = f"{RejectMode.VALUE} has a value, {RejectMode.TOMBSTONE} tombstone"
+    assert meanings["mode"] == f"row, matches: {modes}; reject: {rejects}"
+    assert f"at most {MAX_MATCHES:,} matches" in DOCUMENT
+    assert f"first {MAX_RAW:,} bytes" in DOCUMENT
+    shift = re.search(r"`partition << (\d+) \| offset`", DOCUMENT)
+    assert shift is not None
+    assert row_id(1, 0) == 1 << int(shift[1])
+    assert f"partition ≥ {MAX_PARTITION + 1:,} or offset ≥ 2^{MAX_OFFSET.bit_length()}" in DOCUMENT
