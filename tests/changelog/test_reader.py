@@ -14,7 +14,7 @@ from tests.changelog.conftest import Produce, produce_to
 from evertable.broker import EmbeddedBroker
 from evertable.changelog.changes import Changes
 from evertable.changelog.encode import Encoder, Match, RecordOf
-from evertable.changelog.reader import ChangelogReader
+from evertable.changelog.reader import MAX_BYTES, ChangelogReader
 from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.config.columns import Column, ColumnType
 from evertable.config.joins import JoinType
@@ -83,6 +83,21 @@ def test_a_batch_is_bounded(read: Open, new_topic: MakeTopic, produce: Produce) 
     while sum(sizes) < 100:
         sizes += [changes.records for changes in filter(None, [reader.poll(30)])]
     assert max(sizes) <= 7
+
+
+def test_a_batch_of_large_records_is_bounded_too(read: Open, new_topic: MakeTopic, produce: Produce) -> None:
+    """By its size, and a record that is larger than that comes alone; the position keeps step."""
+    topic = new_topic(1, **{"max.message.bytes": "10000000"})
+    sizes = [5_000_000, 1_000_000, 3_000_000, 3_000_000, 10, 10]
+    values = [ENCODER.row(RecordOf(Side.LEFT, 0, i, 0), ["x" * size]) for i, size in enumerate(sizes)]
+    produce(topic, values)
+    reader = read(topic)
+    offset = 0
+    while offset < len(values):
+        if (changes := reader.poll(30)) is not None:
+            offset += changes.records
+            assert changes.records == 1 or changes.rows[0].nbytes < MAX_BYTES
+            assert reader.positions == {0: offset}
 
 
 def test_reading_goes_on_from_given_offsets(read: Open, new_topic: MakeTopic, produce: Produce) -> None:

@@ -6,6 +6,7 @@ Properties are librdkafka's, as :mod:`evertable.config` translates them.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -40,6 +41,11 @@ PASSING = frozenset(
 MISSING = frozenset({KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC, KafkaError.UNKNOWN_TOPIC_OR_PART})
 OUT_OF_RANGE = frozenset({KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE})
 
+GRACE_S = 1.0
+"""How long brokers may take to learn of a topic that was just created, and to find a leader for it."""
+
+_ASK_AGAIN_S = 0.05
+
 
 class _Quiet(logging.LoggerAdapter[logging.Logger]):
     """Takes librdkafka's own lines, one for each failed attempt to connect, as details."""
@@ -71,8 +77,18 @@ class PlainConsumer:
             logger=QUIET,
         )
 
-    def partitions(self, topic: str, timeout_s: float) -> list[int]:
-        """The topic's partitions; TopicNotFoundError if there is none, and none is made by asking."""
+    def partitions(self, topic: str, timeout_s: float, grace_s: float = 0.0) -> list[int]:
+        """The topic's partitions; TopicNotFoundError if there is none for ``grace_s``, and none is made by asking."""
+        deadline = time.monotonic() + grace_s
+        while True:
+            try:
+                return self._partitions(topic, timeout_s)
+            except (TopicNotFoundError, KafkaUnreachableError):
+                if time.monotonic() >= deadline:
+                    raise
+            time.sleep(_ASK_AGAIN_S)
+
+    def _partitions(self, topic: str, timeout_s: float) -> list[int]:
         try:
             found = self.kafka.list_topics(topic, timeout=timeout_s).topics[topic]
         except KafkaException as error:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import accumulate
 from types import TracebackType
 from typing import Any, Self
 
@@ -12,12 +14,15 @@ from confluent_kafka import KafkaException, Message, TopicPartition
 
 from evertable.changelog.changes import Changes
 from evertable.changelog.decode import Decoder
-from evertable.changelog.kafka import MISSING, PASSING, PlainConsumer
+from evertable.changelog.kafka import GRACE_S, MISSING, PASSING, PlainConsumer
 from evertable.changelog.schema import ChangelogSchema
 from evertable.errors import KafkaUnreachableError
 
 MAX_RECORDS = 10_000
 """In one batch; larger ones are not faster."""
+
+MAX_BYTES = 4 << 20
+"""In one batch, if it has more than one record: half a million matches, which take ten times as much to decode."""
 
 _ASK_TIMEOUT_S = 1.0
 
@@ -55,9 +60,10 @@ class ChangelogReader:
         self._timeout_s = timeout_s
         self._check_s = check_s
         self._alive = time.monotonic()
+        self._waiting: list[Message] = []
         self._consumer = PlainConsumer(properties, _TUNED)
         try:
-            partitions = self._consumer.partitions(topic, timeout_s)
+            partitions = self._consumer.partitions(topic, timeout_s, GRACE_S)
             self._positions = {partition: (offsets or {}).get(partition, 0) for partition in partitions}
             self._consumer.kafka.assign([TopicPartition(topic, *at) for at in self._positions.items()])
         except BaseException:
@@ -71,18 +77,10 @@ class ChangelogReader:
 
     def poll(self, timeout_s: float) -> Changes | None:
         """What has come in, at once if there is something; None if there is nothing for ``timeout_s``."""
-        first = self._consumer.kafka.poll(timeout_s)
-        if first is None:
-            if time.monotonic() - self._alive >= self._check_s:
-                self._ask_after_topic()
-            return None
-        # poll() wakes for the first record, where consume() alone would wait for as many as it may return
-        messages = [first, *self._consumer.kafka.consume(self._max_records - 1, 0)]
-        if any(map(Message.error, messages)):
-            messages = self._without_errors(messages)
+        messages = self._waiting or self._receive(timeout_s)
         if not messages:
             return None
-        self._is_alive()
+        messages, self._waiting = _split(messages)
         changes = self._decoder.decode(
             list(map(Message.value, messages)),
             lambda i: f"record at {self.topic}[{messages[i].partition()}], offset {messages[i].offset()}",
@@ -114,6 +112,20 @@ class ChangelogReader:
     ) -> None:
         self.close()
 
+    def _receive(self, timeout_s: float) -> list[Message]:
+        first = self._consumer.kafka.poll(timeout_s)
+        if first is None:
+            if time.monotonic() - self._alive >= self._check_s:
+                self._ask_after_topic()
+            return []
+        # poll() wakes for the first record, where consume() alone would wait for as many as it may return
+        messages = [first, *self._consumer.kafka.consume(self._max_records - 1, 0)]
+        if any(map(Message.error, messages)):
+            messages = self._without_errors(messages)
+        if messages:
+            self._is_alive()
+        return messages
+
     def _advance(self, messages: Sequence[Message]) -> None:
         if len(self._positions) == 1:
             messages = messages[-1:]
@@ -139,3 +151,11 @@ class ChangelogReader:
             elif error.code() not in PASSING and not error.retriable():
                 raise self._consumer.error(error, self.topic)
         return [message for message in messages if message.error() is None]
+
+
+def _split(messages: list[Message]) -> tuple[list[Message], list[Message]]:
+    """The messages to decode at once, at least one, and the rest."""
+    if sum(map(len, messages)) <= MAX_BYTES:
+        return messages, []
+    count = max(1, bisect_right(list(accumulate(map(len, messages))), MAX_BYTES))
+    return messages[:count], messages[count:]

@@ -10,7 +10,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from evertable.changelog.coverage import Span
-from evertable.changelog.kafka import PASSING, PlainConsumer, place
+from evertable.changelog.kafka import GRACE_S, PASSING, PlainConsumer, place
 from evertable.config.start import Start
 from evertable.errors import KafkaUnreachableError
 
@@ -58,7 +58,7 @@ class _Probe:
         self._deadline = deadline
 
     def extents(self, start: Start) -> dict[int, Extent]:
-        partitions = self._consumer.partitions(self._topic, self._left())
+        partitions = self._consumer.partitions(self._topic, self._left(), GRACE_S)
         bounds = {partition: self._bounds(partition) for partition in partitions}
         ends = {partition: end for partition, (_, end) in bounds.items()}
         match start:
