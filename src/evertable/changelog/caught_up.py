@@ -63,9 +63,10 @@ class CaughtUp:
         for side in Side:
             partitions, offsets = partition_and_offset(changes.rows[side].column(0).to_numpy())
             self._saw(side, partitions, offsets)
-            if len(rejected := np.flatnonzero(sides == side)):
+            if len(rejected := np.flatnonzero(sides == int(side))):
                 places = (changes.rejects.column(name).to_numpy()[rejected] for name in ("partition", "offset"))
                 self._saw(side, *places)
+        self._settle()
 
     def read_to(self, positions: Mapping[int, int]) -> None:
         """For each partition of the changelog, the offset that is read next."""
@@ -80,7 +81,7 @@ class CaughtUp:
         self._settle()
 
     def _saw(self, side: Side, partitions: Ints, offsets: Ints) -> None:
-        for target in [target for target in self._open if target[0] is side]:
+        for target in [target for target in self._open if target[0] == side]:
             mine = offsets[partitions == target[1]]
             coverage = self._open[target]
             coverage.saw(mine)
