@@ -14,7 +14,10 @@ from evertable.broker import EmbeddedBroker
 @pytest.fixture(scope="session")
 def broker() -> Iterator[EmbeddedBroker]:
     """One embedded broker for the whole run; tests keep apart by the names of their topics."""
-    with EmbeddedBroker() as running:
+    keep = {
+        "log.retention.ms": "-1"
+    }  # tests send records with old timestamps, which retention would take for old records
+    with EmbeddedBroker(properties=keep) as running:
         yield running
 
 

@@ -55,9 +55,9 @@ class Engine:
     Every event is passed to the listener, in order, on one thread.
     """
 
-    def __init__(self, settings: EngineSettings, listener: Listener = lambda _: None, delays: Delays = growing) -> None:
+    def __init__(self, settings: EngineSettings, listener: Listener | None = None, delays: Delays = growing) -> None:
         self._settings = settings
-        self._listener = listener
+        self._listener = listener or _nobody
         self._delays = delays
         self._changed = threading.Condition()
         self._wanted: dict[int, _Wanted] = {}
@@ -79,6 +79,10 @@ class Engine:
                 return self._ready
         self.close()
         raise EngineError("Spark did not start.", f"See its log: {self._settings.log or 'on standard error'}.")
+
+    def listen(self, listener: Listener | None) -> None:
+        """Passes every further event to this listener instead of the one before; None for nobody."""
+        self._listener = listener or _nobody
 
     @property
     def pid(self) -> int | None:
@@ -274,6 +278,10 @@ class Engine:
         with self._changed:
             if self._wanted.get(wanted.spec.generation) is wanted:
                 self._send(line)
+
+
+def _nobody(_: Event) -> None:
+    """Listens to nothing."""
 
 
 def _close_input(process: subprocess.Popen[bytes]) -> None:

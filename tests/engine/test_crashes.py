@@ -1,0 +1,103 @@
+"""Crashes: the JVM or the broker dies in mid-stream, and nothing is lost, doubled or left for an operator to do."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from tests.engine.conftest import NewGeneration
+from tests.engine.rig import Generation, Sent
+from tests.engine.test_joins import assert_equals_reference, packed
+
+from evertable.broker import EmbeddedBroker
+from evertable.config import JoinType
+from evertable.engine.process import Engine
+from evertable.engine.protocol import Died, Event, Failed, Progress, Started
+
+
+@pytest.fixture
+def heard(engine: Engine) -> Iterator[list[Event]]:
+    """What the engine has said since the test began."""
+    events: list[Event] = []
+    engine.listen(events.append)
+    yield events
+    engine.listen(None)
+
+
+def spark_jvm(engine: Engine) -> int:
+    """The JVM that the engine's process has started."""
+    tasks = Path(f"/proc/{engine.pid}/task").iterdir()
+    (jvm,) = {int(child) for task in tasks for child in (task / "children").read_text().split()}
+    return jvm
+
+
+def committed(heard: list[Event], generations: list[Generation]) -> bool:
+    epochs = {event.generation for event in heard if isinstance(event, Progress) and event.rows}
+    return epochs >= {generation.number for generation in generations}
+
+
+def follow_all(generations: list[Generation], done: Callable[[], bool], timeout_s: float = 90) -> None:
+    for generation in generations:
+        generation.read_until(done, timeout_s)
+
+
+@pytest.mark.timeout(300)
+def test_kill_9_of_the_jvm_in_mid_stream_loses_and_doubles_nothing(
+    engine: Engine, heard: list[Event], new_generation: NewGeneration, new_topic: Callable[..., str]
+) -> None:
+    """All four joins on the same topics, late rows included; killed while records flow, after a commit."""
+    topics = (new_topic(3), new_topic(3))
+    records = packed(200, number=42)
+    third = len(records) // 3
+    with ExitStack() as stack:
+        generations = [stack.enter_context(new_generation(join, topics=topics)) for join in JoinType]
+        first = generations[0]
+        first.send(records[:third])
+        for generation in generations:
+            generation.start()
+        follow_all(generations, lambda: committed(heard, generations))
+        sender = threading.Thread(target=first.send, args=(slowly(records[third:]),))
+        sender.start()
+        flowing = len(first.seen) + 50
+        first.read_until(lambda: len(first.seen) > flowing)
+        os.kill(spark_jvm(engine), signal.SIGKILL)
+        sender.join()
+        for join, generation in zip(JoinType, generations, strict=True):
+            generation.sent = first.sent
+            generation.read(120)
+            assert_equals_reference(generation, join, random.Random(0))
+    assert [type(event) for event in heard if isinstance(event, Died)] == [Died]
+    assert sum(isinstance(event, Started) for event in heard) == 2 * len(JoinType)
+
+
+def slowly(records: list[Sent]) -> Iterator[Sent]:
+    """Lets a moment pass now and then, so that a crash falls between records."""
+    pause = threading.Event()
+    for i, record in enumerate(records):
+        yield record
+        if i % 20 == 0:
+            pause.wait(0.05)
+
+
+@pytest.mark.timeout(300)
+def test_kill_9_of_the_broker_for_15_seconds_needs_no_operator(
+    broker: EmbeddedBroker, heard: list[Event], new_generation: NewGeneration
+) -> None:
+    """Rows resume by themselves, in whatever way the query took it."""
+    records = packed(40, number=7)
+    with new_generation(JoinType.NATURAL) as generation:
+        generation.send(records[:200])
+        generation.start().read()
+        broker.kill()
+        threading.Event().wait(15)  # the outage itself
+        broker.start()
+        generation.send(records[200:])
+        generation.read(120)
+        assert_equals_reference(generation, JoinType.NATURAL, random.Random(0))
+    assert [event for event in heard if isinstance(event, Failed) and not event.retriable] == []
