@@ -29,13 +29,14 @@ from evertable.engine.process import Engine, EngineSettings
 from evertable.generations.build import build, changelog_topics
 
 HOT_ROWS, HOT_PARTNERS = 200_000, 10
+ODD_ROWS, ODD_ROUNDS = 100_000, 3
 
 
 @dataclass
 class CatchUp:
     """One generation's way from nothing to caught up, as a reader sees it."""
 
-    rows: int = 0
+    rows: int = 0  # rejects count as rows
     matches: int = 0
     first_s: float = 0.0
     seconds: float = 0.0
@@ -73,7 +74,7 @@ class Bench:
                 while not caught_up.done:
                     if changes := reader.poll(1.0):
                         result.first_s = result.first_s or time.perf_counter() - begin
-                        result.rows += sum(batch.num_rows for batch in changes.rows)
+                        result.rows += sum(batch.num_rows for batch in (*changes.rows, changes.rejects))
                         result.matches += changes.pairs.num_rows
                         caught_up.saw(changes)
                 result.seconds = time.perf_counter() - begin
@@ -123,7 +124,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=20, help="messages a second")
     parser.add_argument("--joins", nargs="+", type=JoinType.parse, default=list(JoinType))
     parser.add_argument("--trigger", default="realtime")
-    parser.add_argument("--no-hot", action="store_true", help="leave out the hot keys")
+    parser.add_argument("--catch-up-only", action="store_true", help="leave out hot keys and odd records")
     wanted = parser.parse_args()
     print(machine.description())
     with tempfile.TemporaryDirectory() as name, EmbeddedBroker() as broker:
@@ -160,8 +161,9 @@ def measure(bench: Bench, wanted: argparse.Namespace) -> None:
             f" {done.engine_cpu_s:10.1f}s {done.reader_cpu_s:10.1f}s  {timed[0]}   {timed[1]}",
             flush=True,
         )
-    if not wanted.no_hot:
+    if not wanted.catch_up_only:
         measure_hot(bench, wanted, per_change)
+        measure_odd(bench, wanted)
 
 
 def measure_hot(bench: Bench, wanted: argparse.Namespace, spread: dict[JoinType, float]) -> None:
@@ -179,6 +181,23 @@ def measure_hot(bench: Bench, wanted: argparse.Namespace, spread: dict[JoinType,
                 f" {done.us_per_change:10.2f} {ratio:8.2f}",
                 flush=True,
             )
+
+
+def measure_odd(bench: Bench, wanted: argparse.Namespace) -> None:
+    print(f"\n{ODD_ROWS:,} records of one kind, {ODD_ROUNDS} rounds; cost of each to that of good ones")
+    print("kind          µs/record, each round      median  ratio")
+    kinds = topics.odd(bench.bootstrap, ODD_ROWS)
+    found: dict[str, list[float]] = {kind: [] for kind in kinds}
+    for _ in range(ODD_ROUNDS):
+        for kind, (users, accounts) in kinds.items():
+            config = topics.config(bench.bootstrap, users, accounts, JoinType.INNER, wanted.trigger)
+            found[kind].append(bench.run(config).us_per_change)
+    for kind, costs in found.items():
+        ratio = np.median(costs) / np.median(found["good rows"])
+        print(
+            f"{kind:12} {'  '.join(f'{cost:6.2f}' for cost in costs)}   {np.median(costs):10.2f} {ratio:6.2f}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ USERS = {"userId": "string", "name": "string", "email": "string", "age": "long"}
 ACCOUNTS = {"userId": "string", "accountType": "string", "balance": "double", "sentAt": "long"}
 
 
-def user(key: str, i: int) -> bytes:
+def user(key: str | None, i: int) -> bytes:
     return json.dumps({"userId": key, "name": f"name{i}", "email": f"e{i}@example.org", "age": i % 90}).encode()
 
 
@@ -38,6 +38,17 @@ def hot(bootstrap: str, users: int, accounts: int) -> tuple[str, str]:
     """All rows on one key."""
     name = f"hot-{users}-{accounts}"
     return _fill(bootstrap, name, (user("hot", i) for i in range(users)), (account("hot", i) for i in range(accounts)))
+
+
+def odd(bootstrap: str, rows: int) -> dict[str, tuple[str, str]]:
+    """Rows that match nothing: good ones, each with a key of its own, rows without a key, and rejects."""
+    kinds: dict[str, Iterable[bytes]] = {
+        "good rows": (user(f"u{i}", i) for i in range(rows)),
+        "no key": (user(None, i) for i in range(rows)),
+        "wrong type": (user(f"u{i}", i).replace(b'"age": ', b'"age": "" , "x": ') for i in range(rows)),
+        "not JSON": (user(f"u{i}", i)[:-1] for i in range(rows)),
+    }
+    return {kind: _fill(bootstrap, kind.replace(" ", "-"), values, []) for kind, values in kinds.items()}
 
 
 def config(bootstrap: str, users: str, accounts: str, join: JoinType, trigger: str = "realtime") -> Config:

@@ -63,12 +63,16 @@ class Generation:
     def __enter__(self) -> Self:
         return self
 
-    def start(self) -> Self:
-        """Builds the generation and starts its query."""
+    def build(self) -> Self:
+        """Makes what the query needs, without starting it."""
         with changelog_topics(self.config) as topics:
             self._built = build(self.config, self.number, topics, str(self.checkpoint))
         self._reader = self._built.reader(self.config)
-        self.engine.start(self._built.spec)
+        return self
+
+    def start(self) -> Self:
+        """Builds the generation and starts its query."""
+        self.engine.start(self.build().built.spec)
         return self
 
     def send(self, records: Iterable[Sent]) -> list[Place]:

@@ -1,7 +1,8 @@
 """The engine's program: plain PySpark that starts and stops queries as it is told, line by line.
 
 Run by the orchestrator's side (``evertable.engine.process``) with commands on standard input, or by hand:
-``spark-submit --jars … child.py --commands FILE`` runs the commands of a file and goes on until it is ended.
+``spark-submit --master … --jars … child.py --commands FILE`` carries out the commands of a file (``open`` without a
+master, then ``start``) and goes on until it is ended. The operator's jar must come first in ``--jars``.
 """
 
 from __future__ import annotations
@@ -131,7 +132,8 @@ def _ends(source: Any) -> dict[str, dict[int, int]]:
 def serve(commands: Iterator[bytes], output: Output) -> None:
     """Carries out the commands until there are no more."""
     opening = orjson.loads(next(commands))
-    spark = create_session(opening["master"], [Path(jar) for jar in opening["jars"]], opening["spark"])
+    jars = [Path(jar) for jar in opening.get("jars", ())]
+    spark = create_session(opening.get("master"), jars, opening.get("spark", {}))
     spark.sparkContext.setLogLevel(opening.get("log_level", "WARN"))
     queries = Queries(spark, output)
     watcher = threading.Thread(target=_watch, args=(queries,), name="watch-queries", daemon=True)

@@ -9,7 +9,6 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as every PySpark program calls it
 from pyspark.sql.classic.column import _to_java_column, _to_seq
 from pyspark.sql.streaming.query import StreamingQuery
-from pyspark.sql.types import BinaryType, StructType
 
 from evertable.config.columns import Column as SourceColumn
 from evertable.engine.spec import GenerationSpec, SourceSpec
@@ -97,14 +96,10 @@ def strict_parser(spark: SparkSession, spec: GenerationSpec, source: SourceSpec,
         "max_bytes": spec.max_message_bytes - MATCHES_ALLOWANCE,
         "columns": [column_layout(column) for column in source.columns],
     }
-    jvm = _jvm(spark)
-    result = StructType().add("key", BinaryType()).add("record", BinaryType())
-    java_type = jvm.org.apache.spark.sql.types.DataType.fromJson(result.json())
-    function = jvm.org.apache.spark.sql.functions.udf(jvm.dev.evertable.StrictParser(json.dumps(layout)), java_type)
-    once = function.asNondeterministic()  # or the optimizer may run it again for each of its two fields
+    function = _jvm(spark).dev.evertable.StrictParser.function(json.dumps(layout))
 
     def apply(*columns: str | Column) -> Column:
-        return Column(once.apply(_to_seq(spark.sparkContext, columns, _to_java_column)))
+        return Column(function.apply(_to_seq(spark.sparkContext, columns, _to_java_column)))
 
     return apply
 

@@ -18,8 +18,6 @@ SETTINGS: dict[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "2g",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",  # G1 costs a tenth of the catch-up on two cores
     "spark.locality.wait": "0",
     "spark.sql.session.timeZone": "UTC",
@@ -43,6 +41,11 @@ SETTINGS: dict[str, str] = {
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "2",
     "spark.shuffle.streaming.checksum.enabled": "false",  # the bytes never leave this machine's memory
 }
+
+LOCAL_SETTINGS: dict[str, str] = {
+    "spark.driver.host": "127.0.0.1",  # loopback only; a cluster's executors must reach the driver by its own name
+    "spark.driver.bindAddress": "127.0.0.1",
+}
 # fmt: on
 
 
@@ -55,11 +58,18 @@ def slots_of(master: str) -> tuple[str, int | None]:
     return master, None
 
 
-def create_session(master: str, jars: Sequence[Path], overrides: Mapping[str, str]) -> SparkSession:
-    """A session with our settings, then the user's; ``engine.spark`` wins."""
+def create_session(master: str | None, jars: Sequence[Path], overrides: Mapping[str, str]) -> SparkSession:
+    """A session with our settings, then the user's; ``engine.spark`` wins. ``spark-submit`` says the master itself."""
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.master(slots_of(master)[0])
-    for name, value in {**SETTINGS, "spark.jars": ",".join(map(str, jars)), **overrides}.items():
+    settings = dict(SETTINGS)
+    if master is not None:
+        settings["spark.master"] = slots_of(master)[0]
+        if master.startswith("local"):
+            settings |= LOCAL_SETTINGS
+    if jars:
+        settings["spark.jars"] = ",".join(map(str, jars))
+    builder = SparkSession.builder
+    for name, value in {**settings, **overrides}.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()

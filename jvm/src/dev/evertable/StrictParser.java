@@ -12,6 +12,10 @@ import java.nio.charset.StandardCharsets;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.api.java.UDF5;
+import org.apache.spark.sql.expressions.UserDefinedFunction;
+import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
 
 /**
  * A Kafka record's value, strictly typed: (value, key, partition, offset, timestamp) → (grouping key, changelog record).
@@ -35,13 +39,19 @@ public final class StrictParser implements UDF5<byte[], byte[], Integer, Long, L
 
   public StrictParser(String layout) throws IOException { this.layout = new SourceLayout(layout); }
 
+  /** The parser as a function of columns, run once for each record although both of its fields are used; called by the plan. */
+  public static UserDefinedFunction function(String layout) throws IOException {
+    StructType result = new StructType().add("key", DataTypes.BinaryType).add("record", DataTypes.BinaryType);
+    return functions.udf(new StrictParser(layout), result).asNondeterministic();
+  }
+
   @Override public Row call(byte[] value, byte[] key, Integer partition, Long offset, Long timestamp) {
     if (draft == null) draft = new Draft(layout);
     try {
       if (partition >= Changelog.MAX_PARTITION || offset >= Changelog.MAX_OFFSET) {
         throw new Rejection("ID_OUT_OF_RANGE", "partition " + partition + ", offset " + offset + " has no row id");
       }
-      if (Math.abs(timestamp) >= MAX_MILLIS) {
+      if (timestamp >= MAX_MILLIS || timestamp <= -MAX_MILLIS) {
         throw new Rejection("TIMESTAMP_OUT_OF_RANGE", "the record's timestamp does not fit in microseconds; was it given in nanoseconds?");
       }
       read(value, key, partition, offset, timestamp);

@@ -1,0 +1,145 @@
+"""The engine's process: slots, queries that cannot start, spark-submit, and what is left when it ends."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+from tests.engine.conftest import NewGeneration
+from tests.engine.rig import Generation, Sent, config
+
+from evertable.broker import EmbeddedBroker
+from evertable.changelog.schema import Side
+from evertable.config import JoinType
+from evertable.engine.process import Engine
+from evertable.engine.protocol import command
+from evertable.engine.spec import to_wire
+from evertable.errors import NotEnoughSlotsError, QueryFailedError, TopicNotFoundError
+from evertable.generations.build import build, changelog_topics
+from evertable.runtime.jars import jar_paths
+from evertable.runtime.operator import operator_jar
+
+
+def wait_until(done: Callable[[], bool], what: str, timeout_s: float = 30) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not done():
+        assert time.monotonic() < deadline, f"not within {timeout_s} s: {what}"
+        time.sleep(0.05)
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_a_generation_that_needs_more_slots_than_are_free_is_refused_with_both_numbers(
+    engine: Engine, new_generation: NewGeneration
+) -> None:
+    with new_generation(JoinType.INNER) as running:
+        running.start()
+        free = engine.free_slots()
+        assert free is not None
+        many = dataclasses.replace(running.built.spec.left, start=dict.fromkeys(range(free), 0))
+        too_large = dataclasses.replace(running.built.spec, generation=10**6, left=many)
+        with pytest.raises(NotEnoughSlotsError, match=rf"needs {free + 3 + 2} .* {free} are free"):
+            engine.start(too_large)
+        assert engine.free_slots() == free
+        assert running.number in engine.running
+
+
+def test_a_query_that_cannot_start_says_why_and_harms_no_other(
+    engine: Engine, new_generation: NewGeneration, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with new_generation(JoinType.INNER) as running, new_generation(JoinType.INNER) as broken:
+        running.start()
+        broken.checkpoint = tmp_path / "file" / "checkpoint"
+        with pytest.raises(QueryFailedError, match=f"Generation {broken.number} did not start"):
+            broken.start()
+        running.send([Sent(Side.LEFT, b'{"userId": "k"}')])
+        running.read()
+        assert engine.running == {running.number}
+
+
+@pytest.mark.timeout(180)
+def test_on_a_broker_that_creates_topics_a_deleted_changelog_stays_deleted(engine: Engine, tmp_path: Path) -> None:
+    """Neither a missing source nor a retired changelog is brought into being by asking for it."""
+    with EmbeddedBroker(properties={"auto.create.topics.enable": "true"}) as broker:
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+        missing = config(broker.bootstrap, "no-users", "no-accounts", JoinType.LEFT)
+        with changelog_topics(missing) as topics, pytest.raises(TopicNotFoundError, match="no-users"):
+            build(missing, 1, topics, str(tmp_path / "none"))
+        wiring = config(broker.bootstrap, "users", "accounts", JoinType.LEFT)
+        with Generation(wiring, 999_001, engine, tmp_path / "checkpoint") as generation:
+            generation.send([Sent(side, b'{"userId": "k"}') for side in Side])  # the producer creates the topics
+            generation.start().read()
+            changelog = generation.built.spec.changelog_topic
+            assert changelog in admin.list_topics().topics
+        until = time.monotonic() + 5  # a producer that is still open would ask for its topic again by then
+        while time.monotonic() < until:
+            assert set(admin.list_topics().topics) <= {"users", "accounts", "__consumer_offsets"}
+            time.sleep(0.2)
+
+
+def test_the_same_program_runs_under_spark_submit(new_generation: NewGeneration, tmp_path: Path) -> None:
+    """Commands come from a file; the query runs until the program is ended."""
+    from evertable.engine import child
+
+    with new_generation(JoinType.INNER) as generation:
+        generation.send([Sent(side, b'{"userId": "k"}') for side in Side])
+        generation.build()
+        commands = generation.checkpoint.with_suffix(".commands")
+        commands.write_bytes(command("open") + command("start", spec=to_wire(generation.built.spec)))
+        jars = ",".join(map(str, [operator_jar(), *jar_paths("connector")]))
+        submit = [str(Path(sys.executable).with_name("spark-submit")), "--master", "local[16]", "--jars", jars]
+        log = tmp_path / "log"
+        with (
+            log.open("wb") as output,
+            subprocess.Popen(
+                [*submit, str(child.__file__), "--commands", str(commands)],
+                env={**os.environ, "PYSPARK_PYTHON": sys.executable},
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            ) as program,
+        ):
+            try:
+                generation.read()
+            except AssertionError:
+                pytest.fail(log.read_text()[-6000:])
+            finally:
+                os.killpg(program.pid, signal.SIGTERM)
+        assert sum(changes.pairs.num_rows for changes in generation.changes) == 1
+
+
+OWNER = """
+import sys, time
+from pathlib import Path
+from evertable.engine.process import Engine, EngineSettings
+engine = Engine(EngineSettings(log=Path(sys.argv[1])))
+engine.open()
+print(engine.pid, flush=True)
+time.sleep(600)
+"""
+
+
+def test_the_engine_ends_with_its_owner(tmp_path: Path) -> None:
+    """kill -9 of the process that opened it leaves neither the engine's process nor Spark's."""
+    with subprocess.Popen([sys.executable, "-c", OWNER, str(tmp_path / "log")], stdout=subprocess.PIPE) as owner:
+        assert owner.stdout is not None
+        engine_pid = int(owner.stdout.readline())
+        tasks = Path(f"/proc/{engine_pid}/task").iterdir()
+        pids = [engine_pid, *(int(pid) for task in tasks for pid in (task / "children").read_text().split())]
+        assert len(pids) == 2
+        owner.kill()
+    wait_until(lambda: not any(map(alive, pids)), f"processes {pids} to end")
