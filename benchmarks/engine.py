@@ -95,7 +95,8 @@ def latencies(
 ) -> list[float]:
     """Milliseconds from before produce() to the decoded batch that holds the row."""
     sender = threading.Thread(target=topics.send_paced, args=(bootstrap, topic, keys, messages, rate), daemon=True)
-    begin, found = time.time_ns(), []
+    found: list[float] = []
+    begin = time.time_ns()
     sender.start()
     while len(found) < messages:
         changes = reader.poll(30.0)
