@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
@@ -20,7 +21,10 @@ from evertable.runtime.jars import jar_paths
 from evertable.runtime.java import find_java
 from evertable.runtime.operator import operator_jar
 
+log = logging.getLogger(__name__)
+
 Listener = Callable[[Event], None]
+"""Called on the engine's own thread: it must be quick, and must not call the engine, which answers by that thread."""
 
 
 @dataclass(frozen=True)
@@ -106,8 +110,10 @@ class Engine:
         with self._changed:
             if spec.generation in self._wanted:
                 raise EngineError(f"Generation {spec.generation} is running already.")
-            free = self._free_slots()
-            needed = spec.slots(self._ready.shuffle_partitions) if self._ready else 0
+            self._changed.wait_for(lambda: self._ready or self._closing.is_set(), timeout_s)  # it may be coming back
+            if self._ready is None:
+                raise EngineError(f"Spark is not there to start generation {spec.generation}.")
+            free, needed = self._free_slots(), spec.slots(self._ready.shuffle_partitions)
             if free is not None and needed > free:
                 raise NotEnoughSlotsError(needed, free)
             wanted = self._wanted[spec.generation] = _Wanted(spec, self._delays())
@@ -201,7 +207,7 @@ class Engine:
                 self._changed.notify_all()
             if self._closing.is_set():
                 return
-            self._listener(Died(code))
+            self._tell(Died(code))
             self._closing.wait(next(delays))
 
     def _spawn(self) -> subprocess.Popen[bytes]:
@@ -241,8 +247,14 @@ class Engine:
             with self._changed:
                 self._take(event)
                 self._changed.notify_all()
-            self._listener(event)
+            self._tell(event)
         return ready
+
+    def _tell(self, event: Event) -> None:
+        try:
+            self._listener(event)
+        except Exception:  # a listener's fault must not end the thread that keeps the engine alive
+            log.exception("A listener failed on %s", event)
 
     def _take(self, event: Event) -> None:
         match event:
