@@ -68,3 +68,19 @@ def test_the_empty_string_is_an_ordinary_key_and_null_is_none(new_generation: Ne
         generation.start().read()
         assert_equals_reference(generation, join, random.Random(0))
         assert sum(changes.pairs.num_rows for changes in generation.changes) == 2
+
+
+def test_a_late_left_row_revises_only_the_rows_it_takes_over(new_generation: NewGeneration) -> None:
+    """An as-of match is written once for each row that changes: not again for those that keep theirs."""
+    row = b'{"userId": "k"}'
+    with new_generation(JoinType.ASOF, partitions=1) as generation:
+        generation.start()
+        for side, at in [(Side.LEFT, 10), (Side.LEFT, 20), *((Side.RIGHT, at) for at in (5, 15, 16, 25, 26))]:
+            generation.send([Sent(side, row, timestamp=1_700_000_000_000 + at)])
+            generation.read()
+        generation.changes.clear()
+        generation.send([Sent(Side.LEFT, row, timestamp=1_700_000_000_016)])
+        generation.read()
+        assert [pair for changes in generation.changes for pair in changes.pairs.to_pylist()] == [
+            {"left": 2, "right": 2, "order_ts": 1_700_000_000_016}
+        ]

@@ -133,3 +133,64 @@ def test_the_parser_says_what_the_reference_says(parse: Parse, record: SourceRec
         assert record.value.lstrip(b" \t\r\n")[:1] in b"-0123456789tfn"
         return
     assert actual == (expected.condition if isinstance(expected, Reject) else expected)
+
+
+def group(parse: Parse, value: bytes | None) -> bytes:
+    """The grouping key that a record gets."""
+    parse(value)
+    return bytes(parse.group)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("spelled", "equal", "other"),
+    [
+        ("string", ['"a"', '"\\u0061"'], ['"A"', '"a "', '""', '"\\u0000"']),
+        ("boolean", ["true"], ["false"]),
+        ("int", ["7", "7 "], ["8", "-7", "0"]),
+        ("long", ["9223372036854775807"], ["-1", "4294967295"]),
+        ("decimal(38,2)", ["1.5", '"1.50"', "15e-1"], ["-1.5", "184467440737095516.17", "36893488147419103.73"]),
+        ("date", ['"2024-02-29"'], ['"2024-03-01"']),
+        ("timestamp", ['"2024-01-01T00:00:00Z"', '"2024-01-01T01:00+01:00"', "1704067200000"], ["1704067200001"]),
+    ],
+)
+def test_rows_are_grouped_by_the_typed_value_of_their_key(
+    parser: Callable[..., Parse], spelled: str, equal: list[str], other: list[str]
+) -> None:
+    parse = parser([Column("k", ColumnType.parse(spelled))], "k")
+    alike = {group(parse, f'{{"k": {value}}}'.encode()) for value in equal}
+    apart = [group(parse, f'{{"k": {value}}}'.encode()) for value in other]
+    assert len(alike) == 1
+    assert len({*alike, *apart}) == 1 + len(other)
+
+
+def test_rows_without_a_key_and_rejects_are_spread_and_equal_to_no_key(parser: Callable[..., Parse]) -> None:
+    parse = parser([Column("k", ColumnType.parse("string"))], "k")
+    for value in (b'{"k": null}', b"{}", b"no JSON", None):
+        groups = set()
+        for offset in range(256):
+            parse(value, offset=offset)
+            groups.add(parse.group)  # type: ignore[attr-defined]
+        assert len(groups) == 256
+        assert {first for first, *_ in groups} == {0}
+    assert group(parse, b'{"k": ""}') == b"\x01"
+
+
+def test_a_row_that_just_fits_is_a_row_and_one_byte_more_is_a_reject(parser: Callable[..., Parse]) -> None:
+    """28 bytes of header, 1 of nulls, 4 for the end of the text, then the text."""
+    parse = parser([Column("k", ColumnType.parse("string"))], "k", max_bytes=28 + 1 + 4 + 10)
+    assert outcome(parse(b'{"k": "0123456789"}')) == ("0123456789",)
+    assert outcome(parse(b'{"k": "0123456789a"}')) == "ROW_TOO_LARGE"
+
+
+def test_a_reject_keeps_the_first_kilobyte_and_its_place(parser: Callable[..., Parse]) -> None:
+    parse = parser([Column("k", ColumnType.parse("string"))], "k")
+    value = bytes(range(256)) * 5
+    (reject,) = parse(value, partition=3, offset=5_000_000_000, ts=7).rejects.to_pylist()
+    assert reject | {"reason": ""} == {
+        "side": 0,
+        "partition": 3,
+        "offset": 5_000_000_000,
+        "timestamp": 7,
+        "reason": "",
+        "raw": value[:1024],
+    }

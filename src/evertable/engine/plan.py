@@ -18,7 +18,7 @@ LEFT, RIGHT = 0, 1
 # What a changelog message needs beside the row: 5,000 matches of 8 bytes and Kafka's own overhead.
 MATCHES_ALLOWANCE = 64 * 1024
 
-READER = {"max.poll.records": "20000", "fetch.max.wait.ms": "20"}
+READER = {"max.poll.records": "20000"}  # in a catch-up, Kafka's 500 would mean forty times as many polls
 READER_ALWAYS = {
     "isolation.level": "read_committed",  # as the build counted when it looked for each partition's last record
     "allow.auto.create.topics": "false",  # asking for a topic must not make it
