@@ -8,22 +8,31 @@ import signal
 import tempfile
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
+from evertable.errors import EngineError, EvertableError, QueryFailedError
+
 if TYPE_CHECKING:
     from evertable.changelog.caught_up import CaughtUp
     from evertable.changelog.changes import Changes
     from evertable.changelog.reader import ChangelogReader
+    from evertable.changelog.topics import ChangelogTopics
     from evertable.config import Config
+    from evertable.engine.process import Engine
     from evertable.engine.protocol import Event
+    from evertable.generations.build import Build
 
 POLL_S = 0.2
+INTERRUPTED = 130
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def follow(
@@ -33,100 +42,179 @@ def follow(
 ) -> None:
     """Join the configured topics and print rows, matches and rejects as they come, until Ctrl-C.
 
-    Nothing is kept: the changelog and the checkpoint are deleted at the end.
+    Nothing is kept: the changelog and the checkpoint are deleted at the end. After a crash of Spark's, rows since the
+    last commit are printed again.
 
     Example:  evertable follow examples/evertable.yaml --all
     """
     from evertable.config import load
+    from evertable.generations.build import changelog_topics
 
     config = load(config_file)
     console = Console(highlight=False, soft_wrap=True)
     for warning in config.warnings:
         console.print(f"[yellow]Note:[/] {escape(warning)}")
-    stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
-    folder = Path(tempfile.mkdtemp(prefix="evertable-"))
-    try:
-        _follow(config, console, folder, stop, everything=everything, once=once)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Kafka may take half a minute not to answer; nothing to clean up yet
+    console.print(f"Asking Kafka at {config.changelog_kafka.for_librdkafka()['bootstrap.servers']} …")
+    with changelog_topics(config) as topics:
+        topics.list()
+        stop = _stop_on_signals()
+        folder = Path(tempfile.mkdtemp(prefix="evertable-"))
+        keep_log = False
+        try:
+            finished = _follow(config, console, topics, folder, stop, everything=everything, once=once)
+        except EngineError:
+            keep_log = True  # the error points there
+            raise
+        finally:
+            shutil.rmtree(folder / "checkpoint" if keep_log else folder, ignore_errors=True)
+    if once and not finished:
+        raise typer.Exit(INTERRUPTED)
 
 
 def _follow(
-    config: Config, console: Console, folder: Path, stop: threading.Event, *, everything: bool, once: bool
-) -> None:
-    from evertable.engine.process import Engine, EngineSettings
-    from evertable.generations.build import build, changelog_topics
-
-    events: queue.SimpleQueue[Event] = queue.SimpleQueue()
-    settings = EngineSettings(config.engine.master, config.engine.spark.reveal(), folder / "spark.log")
-    with ExitStack() as ends:
-        topics = ends.enter_context(changelog_topics(config))
-        generation = max(topics.list(), default=0) + 1
-        built = build(config, generation, topics, str(folder / "checkpoint"))
-        ends.callback(topics.delete, generation)  # after the engine has ended, and its producer with it
-        with console.status("Starting Spark …"):
-            engine = ends.enter_context(Engine(settings, events.put))
-        reader = ends.enter_context(built.reader(config))
-        engine.start(built.spec)
-        wiring = f"[b]{config.left.topic}[/], {config.join.type} join with [b]{config.right.topic}[/]"
-        console.print(f"Generation {generation}: {wiring}. Changelog: {built.spec.changelog_topic}. Ctrl-C ends it.")
-        caught_up = built.caught_up()
-        _catch_up(config, console, reader, caught_up, events, stop, everything=everything)
-        while not (once or stop.is_set()):
-            _take(events, reader, caught_up)
-            if changes := reader.poll(POLL_S):
-                _print(config, console, changes)
-
-
-def _catch_up(
     config: Config,
     console: Console,
-    reader: ChangelogReader,
-    caught_up: CaughtUp,
-    events: queue.SimpleQueue[Event],
+    topics: ChangelogTopics,
+    folder: Path,
     stop: threading.Event,
     *,
     everything: bool,
-) -> None:
-    rows = matches = rejects = 0
-    with console.status("Catching up …") as status:
-        while not (caught_up.done or stop.is_set()):
-            _take(events, reader, caught_up)
-            if changes := reader.poll(POLL_S):
-                rows += sum(batch.num_rows for batch in changes.rows)
-                matches += changes.pairs.num_rows
-                rejects += changes.rejects.num_rows
-                caught_up.saw(changes)
-                if everything:
-                    _print(config, console, changes)
-            caught_up.read_to(reader.positions)
-            counts = f"{rows:,} rows, {matches:,} matches, {rejects:,} rejects"
-            status.update(f"Catching up: {caught_up.progress.fraction:.0%}, {counts}")
-    if caught_up.done:
-        console.print(f"[green]Caught up:[/] {counts if rows or rejects else 'the topics are empty'}.")
+    once: bool,
+) -> bool:
+    """True if all that the topics held was shown."""
+    from evertable.engine.process import Engine, EngineSettings
+
+    events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+    log = folder / "spark.log"
+    with ExitStack() as ends:
+        built = _build_next(config, topics, str(folder / "checkpoint"))
+        ends.callback(_delete, topics, built, console)  # after the engine has ended, and its producer with it
+        engine = Engine(EngineSettings(config.engine.master, config.engine.spark.reveal(), log), events.put)
+        ends.callback(engine.close)
+        if not _open(engine, console, stop):
+            return False
+        reader = ends.enter_context(built.reader(config))
+        engine.start(built.spec)
+        wiring = f"[b]{config.left.topic}[/], {config.join.type} join with [b]{config.right.topic}[/]"
+        where = f"Changelog: {built.spec.changelog_topic}. Spark's log: {log}."
+        console.print(f"Generation {built.spec.generation}: {wiring}. {where} Ctrl-C ends it.")
+        following = _Following(config, console, reader, built.caught_up(), events, log)
+        following.catch_up(stop, everything=everything)
+        while not (once or stop.is_set()):
+            following.poll(show=True)
+        return following.caught_up.done
 
 
-def _take(events: queue.SimpleQueue[Event], reader: ChangelogReader, caught_up: CaughtUp) -> None:
-    """Heeds what the engine has said; raises if the query cannot go on."""
-    from evertable.changelog.schema import Side
-    from evertable.engine.protocol import Failed, Progress
-    from evertable.errors import QueryFailedError
+def _stop_on_signals() -> threading.Event:
+    """Set by the first Ctrl-C or SIGTERM; a second one ends the process at once, wherever it waits."""
+    stop = threading.Event()
 
-    while not events.empty():
-        event = events.get()
-        if isinstance(event, Failed) and not event.retriable:
-            raise QueryFailedError(f"{event.condition}: {event.message}")
-        if isinstance(event, Progress) and not caught_up.done:
-            sides = ((Side.LEFT, event.left), (Side.RIGHT, event.right))
-            ends = {(side, partition): end for side, offsets in sides for partition, end in offsets.items()}
-            caught_up.committed(ends, reader.end())
+    def ask_to_stop(_number: int, _frame: FrameType | None) -> None:
+        stop.set()
+        for number in _SIGNALS:
+            signal.signal(number, signal.SIG_DFL)
+
+    for number in _SIGNALS:
+        signal.signal(number, ask_to_stop)
+    return stop
 
 
-def _print(config: Config, console: Console, changes: Changes) -> None:
-    for line in _lines(config, changes):
-        console.print(line)
+def _build_next(config: Config, topics: ChangelogTopics, checkpoint: str) -> Build:
+    """The next generation; another ``follow`` of the same app may take its number between looking and creating."""
+    from evertable.generations.build import build
+
+    while True:
+        generation = max(topics.list(), default=0) + 1
+        try:
+            return build(config, generation, topics, checkpoint)
+        except EvertableError:
+            if generation not in topics.list():
+                raise
+
+
+def _open(engine: Engine, console: Console, stop: threading.Event) -> bool:
+    """Starts Spark; false if told to stop before it is there."""
+    with console.status("Starting Spark …"), ThreadPoolExecutor(1) as pool:
+        opening = pool.submit(engine.open)
+        while not wait([opening], POLL_S).done:
+            if stop.is_set():
+                engine.close(timeout_s=0)  # it cannot be asked before it is there
+                return False
+        opening.result()
+    return True
+
+
+def _delete(topics: ChangelogTopics, built: Build, console: Console) -> None:
+    try:
+        topics.delete(built.spec.generation)
+    except EvertableError as error:
+        console.print(f"[yellow]Note:[/] the topic {built.spec.changelog_topic} is left behind. {escape(str(error))}")
+
+
+class _Following:
+    """Reads the changelog, heeds the engine, prints."""
+
+    def __init__(
+        self,
+        config: Config,
+        console: Console,
+        reader: ChangelogReader,
+        caught_up: CaughtUp,
+        events: queue.SimpleQueue[Event],
+        log: Path,
+    ) -> None:
+        self.caught_up = caught_up
+        self._config = config
+        self._console = console
+        self._reader = reader
+        self._events = events
+        self._log = log
+
+    def catch_up(self, stop: threading.Event, *, everything: bool) -> None:
+        """Polls until all that the topics held has been shown."""
+        rows = matches = rejects = 0
+        with self._console.status("Catching up …") as status:
+            while not (self.caught_up.done or stop.is_set()):
+                if changes := self.poll(show=everything):
+                    rows += sum(batch.num_rows for batch in changes.rows)
+                    matches += changes.pairs.num_rows
+                    rejects += changes.rejects.num_rows
+                    self.caught_up.saw(changes)
+                self.caught_up.read_to(self._reader.positions)
+                counts = f"{rows:,} rows, {matches:,} matches, {rejects:,} rejects"
+                status.update(f"Catching up: {self.caught_up.progress.fraction:.0%}, {counts}")
+        if self.caught_up.done:
+            self._console.print(f"[green]Caught up:[/] {counts if rows or rejects else 'there was nothing yet'}.")
+
+    def poll(self, *, show: bool) -> Changes | None:
+        """What is new in the changelog, printed if wanted; raises if the query cannot go on."""
+        while not self._events.empty():
+            self._heed(self._events.get())
+        changes = self._reader.poll(POLL_S)
+        if changes and show:
+            for line in _lines(self._config, changes):
+                self._console.print(line)
+        return changes
+
+    def _heed(self, event: Event) -> None:
+        from evertable.changelog.schema import Side
+        from evertable.engine.protocol import Died, Failed, Progress
+
+        match event:
+            case Died(code):
+                self._note(f"Spark has died (exit code {code}) and is started again. Its log: {self._log}")
+            case Failed(_, condition, message, retriable=True):
+                self._note(f"The query has failed and is started again. {condition}: {message}")
+            case Failed(_, condition, message):
+                raise QueryFailedError(f"{condition}: {message}", f"Spark's log: {self._log}")
+            case Progress() if not self.caught_up.done:
+                sides = ((Side.LEFT, event.left), (Side.RIGHT, event.right))
+                ends = {(side, partition): end for side, offsets in sides for partition, end in offsets.items()}
+                self.caught_up.committed(ends, self._reader.end())
+
+    def _note(self, text: str) -> None:
+        self._console.print(f"[yellow]Note:[/] {escape(text)}")
 
 
 def _lines(config: Config, changes: Changes) -> Iterator[str]:
@@ -141,7 +229,7 @@ def _lines(config: Config, changes: Changes) -> Iterator[str]:
     for name, batch in zip(names, changes.rows, strict=True):
         columns = batch.schema.names[2:]
         for row, _, *values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            cells = "  ".join(f"[dim]{c}[/] {escape(str(v))}" for c, v in zip(columns, values, strict=True))
+            cells = "  ".join(f"[dim]{escape(c)}[/] {escape(str(v))}" for c, v in zip(columns, values, strict=True))
             yield f"[cyan]{name:<{width}}[/] {place(row):>8}  {cells}"
     for pair in changes.pairs.to_pylist():
         yield f"[green]{'match':<{width}}[/] {names[0]} {place(pair['left'])} ↔ {names[1]} {place(pair['right'])}"
