@@ -25,7 +25,8 @@ from evertable.broker import EmbeddedBroker
 from evertable.changelog.changes import Changes
 from evertable.changelog.reader import ChangelogReader
 from evertable.config import Config, JoinType
-from evertable.engine.process import Engine, EngineSettings
+from evertable.engine.launch import EngineSettings
+from evertable.engine.process import Engine
 from evertable.generations.build import build, changelog_topics
 
 HOT_ROWS, HOT_PARTNERS = 200_000, 10

@@ -115,7 +115,16 @@ class NotEnoughSlotsError(EngineError):
 
 
 class QueryFailedError(EngineError):
+    """A generation's query ended with an error; ``reason`` is the failure's own condition."""
+
     condition = "QUERY_FAILED"
+
+    def __init__(
+        self, what: str, next_step: str = "", *, reason: str = "QUERY_FAILED", retriable: bool = False
+    ) -> None:
+        super().__init__(what, next_step)
+        self.reason = reason
+        self.retriable = retriable
 
 
 class ChangelogError(EvertableError):

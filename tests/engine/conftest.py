@@ -12,7 +12,8 @@ from tests.engine.rig import Generation, config
 
 from evertable.broker import EmbeddedBroker
 from evertable.config import JoinType
-from evertable.engine.process import Engine, EngineSettings
+from evertable.engine.launch import EngineSettings
+from evertable.engine.process import Engine
 
 NewGeneration = Callable[..., Generation]
 

@@ -7,17 +7,17 @@ import pytest
 from evertable.engine.failures import classify
 from evertable.engine.retry import growing
 
+JOB = "Job aborted due to stage failure: Task 5 in stage 6.0 failed 1 times, most recent failure: Lost task 5.0: "
+
 
 @pytest.mark.parametrize(
     ("text", "condition"),
     [
         ("…\nCaused by: org.apache.kafka.common.errors.UnknownTopicOrPartitionException: gone", "TOPIC_NOT_FOUND"),
-        (
-            "org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to access topics",
-            "NOT_AUTHORIZED",
-        ),
-        ("Caused by: …SaslAuthenticationException: Authentication failed", "NOT_AUTHENTICATED"),
-        ("Some data may have been lost … set the source option 'failOnDataLoss' to 'false'", "DATA_LOST"),
+        ("org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to", "NOT_AUTHORIZED"),
+        ("Caused by: org.apache.kafka.common.errors.SaslAuthenticationException: no", "NOT_AUTHENTICATED"),
+        (JOB + "org.apache.kafka.clients.consumer.OffsetOutOfRangeException: Fetch position", "DATA_LOST"),
+        ("assertion failed: If startingOffsets …, you must specify all TopicPartitions.", "PARTITIONS_CHANGED"),
         ("org.apache.kafka.common.errors.RecordTooLargeException: 3000000 bytes", "RECORD_TOO_LARGE"),
     ],
 )
@@ -32,11 +32,22 @@ def test_anything_else_is_tried_again(text: str) -> None:
     assert classify(text).condition == "QUERY_FAILED"
 
 
-def test_the_message_is_the_first_line_and_the_cause_without_a_stack_trace() -> None:
-    text = (
-        "Query failed\n\tat a.b.c\nCaused by: Outer\n\tat d.e.f\nCaused by: java.io.IOException: No space left\n\tat g"
-    )
-    assert classify(text).message == "Query failed (Caused by: java.io.IOException: No space left)"
+def test_too_few_slots_are_told_as_such_and_may_become_free() -> None:
+    failure = classify("[CONCURRENT_SCHEDULER_INSUFFICIENT_SLOT] The minimum number of free slots required is 9")
+    assert (failure.condition, failure.retriable) == ("NOT_ENOUGH_SLOTS", True)
+
+
+def test_the_names_of_topics_mean_nothing() -> None:
+    topic = "KAFKA_DATA_LOSS-RecordTooLargeException"
+    assert classify(f"TimeoutException: {topic} is slow", [topic]).condition == "QUERY_FAILED"
+    assert classify(f"Hiccup\n=== Streaming Query ===\n{topic}").condition == "QUERY_FAILED"
+
+
+def test_the_message_tells_the_cause_first_and_no_stack_trace() -> None:
+    text = "Query failed\n\tat a.b\nCaused by: Outer\n\tat d.e\nCaused by: java.io.IOException: No space left\n\tat g"
+    assert classify(text).message == "java.io.IOException: No space left (Query failed)"
+    offset = "org.apache.kafka.clients.consumer.OffsetOutOfRangeException: Fetch position 134"
+    assert classify(JOB + offset).message == offset
 
 
 def test_delays_grow_to_a_limit_and_never_end() -> None:

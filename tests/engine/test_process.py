@@ -125,7 +125,8 @@ def test_the_same_program_runs_under_spark_submit(new_generation: NewGeneration,
 OWNER = """
 import sys, time
 from pathlib import Path
-from evertable.engine.process import Engine, EngineSettings
+from evertable.engine.launch import EngineSettings
+from evertable.engine.process import Engine
 engine = Engine(EngineSettings(log=Path(sys.argv[1])))
 engine.open()
 print(engine.pid, flush=True)

@@ -50,10 +50,10 @@ def source(partitions: int) -> SourceSpec:
     return SourceSpec("s", "t", "id", columns, start, {"bootstrap.servers": "localhost:9092"})
 
 
-def spec(trigger: str = "realtime", partitions: tuple[int, int] = (3, 4)) -> GenerationSpec:
+def spec(trigger: str = "realtime", partitions: tuple[int, int] = (3, 4), number: int = 7) -> GenerationSpec:
     left, right = map(source, partitions)
     kafka = {"bootstrap.servers": "localhost:9092"}
-    return GenerationSpec(7, left, right, JoinType.ASOF, "c", kafka, 2_000_000, "/c", trigger)  # type: ignore[arg-type]
+    return GenerationSpec(number, left, right, JoinType.ASOF, "c", kafka, 2_000_000, "/c", trigger)  # type: ignore[arg-type]
 
 
 def test_a_spec_comes_back_as_it_was() -> None:

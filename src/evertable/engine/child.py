@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import queue
 import sys
 import threading
 import time
@@ -22,7 +23,7 @@ import orjson
 from evertable.engine import plan
 from evertable.engine.failures import classify
 from evertable.engine.protocol import Event, Failed, Progress, Ready, Released, Started, Stopped, encode
-from evertable.engine.session import create_session, slots_of
+from evertable.engine.session import RELEASE_S, create_session, slots_of
 from evertable.engine.spec import GenerationSpec, from_wire
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 WATCH_S = 0.2
-RELEASE_S = 45.0  # longest wait for a producer to be closed; on a cluster it is in an executor and cannot be seen
+CLOSE_S = 5.0  # for queries and Spark to stop once there is no more input; a start-up is not waited for
 EXIT_SPARK_DIED = 70
+EXIT_NOT_CLOSED = 71
 
 
 class Output:
@@ -55,8 +57,9 @@ class Queries:
         self._output = output
         self._lock = threading.Lock()
         self._running: dict[int, tuple[GenerationSpec, StreamingQuery]] = {}
-        self._epochs: dict[int, int] = {}
+        self._reported: dict[int, Progress] = {}
         self._releasing: dict[int, float] = {}
+        self._sees_producers = slots_of(str(spark.sparkContext.master))[1] is not None
 
     def start(self, spec: GenerationSpec) -> None:
         if spec.generation in self._running:
@@ -64,17 +67,15 @@ class Queries:
         try:
             query = plan.start(self._spark, spec)
         except Exception as error:  # whatever Spark throws, the generation failed and the engine goes on
-            self._fail(spec.generation, str(error))
+            self._fail(spec, str(error))
             return
         with self._lock:
             self._running[spec.generation] = (spec, query)
         self._output.send(Started(spec.generation, str(query.id), str(query.runId)))
 
     def stop(self, generation: int) -> None:
-        with self._lock:
-            found = self._running.pop(generation, None)
-            self._epochs.pop(generation, None)
-        if found:
+        """Ends a query; takes long if its Kafka does not answer, so it is called on a thread of its own."""
+        if found := self._forget(generation):
             found[1].stop()
         self._output.send(Stopped(generation))
         with self._lock:
@@ -88,45 +89,66 @@ class Queries:
         for spec, query in running:
             self._report_progress(spec, query)
             if not query.isActive and self._forget(spec.generation):
-                self._fail(spec.generation, str(query.exception() or "the query ended without an error"))
+                self._fail(spec, str(query.exception() or "the query ended without an error"))
         for generation, deadline in releasing.items():
-            if not self._producer_open(generation) or time.monotonic() > deadline:
+            if self._is_released(generation, deadline):
                 with self._lock:
                     del self._releasing[generation]
                 self._output.send(Released(generation))
 
     def stop_all(self) -> None:
-        for spec, query in list(self._running.values()):
-            self._forget(spec.generation)
-            query.stop()
+        for generation in list(self._running):
+            if found := self._forget(generation):
+                found[1].stop()
 
-    def _forget(self, generation: int) -> bool:
+    def _forget(self, generation: int) -> tuple[GenerationSpec, StreamingQuery] | None:
         with self._lock:
-            return self._running.pop(generation, None) is not None
+            self._reported.pop(generation, None)
+            return self._running.pop(generation, None)
 
-    def _fail(self, generation: int, text: str) -> None:
-        failure = classify(text)
-        self._output.send(Failed(generation, failure.condition, failure.message, failure.retriable))
+    def _fail(self, spec: GenerationSpec, text: str) -> None:
+        names = (spec.left.topic, spec.right.topic, spec.changelog_topic)
+        failure = classify(text, names)
+        message = failure.message
+        if not any(name in message for name in names):
+            message += f" [{spec.left.topic}, {spec.right.topic} into {spec.changelog_topic}]"
+        self._output.send(Failed(spec.generation, failure.condition, message, failure.retriable))
 
     def _report_progress(self, spec: GenerationSpec, query: StreamingQuery) -> None:
         last = query.lastProgress
-        if last is None or self._epochs.get(spec.generation) == last["batchId"]:
+        if last is None:
             return
-        self._epochs[spec.generation] = last["batchId"]
-        ends = [_ends(source) for source in last["sources"]]
-        by_topic: dict[str, dict[int, int]] = {topic: offsets for end in ends for topic, offsets in end.items()}
-        left, right = by_topic.get(spec.left.topic, {}), by_topic.get(spec.right.topic, {})
-        self._output.send(Progress(spec.generation, last["batchId"], last["numInputRows"], left, right))
+        left, right = committed_ends(spec, [_ends(source) for source in last["sources"]])
+        progress = Progress(spec.generation, last["batchId"], last["numInputRows"], left, right)
+        if self._reported.get(spec.generation) != progress:
+            self._reported[spec.generation] = progress
+            self._output.send(progress)
 
-    def _producer_open(self, generation: int) -> bool:
+    def _is_released(self, generation: int, deadline: float) -> bool:
+        """Whether the query's producer is closed; a cluster's producers cannot be seen from here, only waited for."""
+        if not self._sees_producers:
+            return time.monotonic() > deadline
         jvm: Any = self._spark.sparkContext._jvm
-        return bool(jvm.dev.evertable.Producers.open(plan.producer_id(generation)))
+        return not jvm.dev.evertable.Producers.open(plan.producer_id(generation))
 
 
-def _ends(source: Any) -> dict[str, dict[int, int]]:
+Ends = dict[str, dict[int, int]]
+
+
+def _ends(source: Any) -> Ends:
     offsets = source["endOffset"]
     parsed = orjson.loads(offsets) if isinstance(offsets, str) else offsets
     return {topic: {int(p): int(o) for p, o in partitions.items()} for topic, partitions in (parsed or {}).items()}
+
+
+def committed_ends(spec: GenerationSpec, sources: list[Ends]) -> tuple[dict[int, int], dict[int, int]]:
+    """For each side, the offset behind the last one committed; where both read one topic, the one that is behind."""
+    found: Ends = {}
+    for source in sources:
+        for topic, ends in source.items():
+            known = found.setdefault(topic, {})
+            known.update({p: min(end, known.get(p, end)) for p, end in ends.items()})
+    return found.get(spec.left.topic, {}), found.get(spec.right.topic, {})
 
 
 def serve(commands: Iterator[bytes], output: Output) -> None:
@@ -136,8 +158,7 @@ def serve(commands: Iterator[bytes], output: Output) -> None:
     spark = create_session(opening.get("master"), jars, opening.get("spark", {}))
     spark.sparkContext.setLogLevel(opening.get("log_level", "WARN"))
     queries = Queries(spark, output)
-    watcher = threading.Thread(target=_watch, args=(queries,), name="watch-queries", daemon=True)
-    watcher.start()
+    threading.Thread(target=_watch, args=(queries,), name="watch-queries", daemon=True).start()
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 0)
     output.send(Ready(spark.version, slots_of(str(spark.sparkContext.master))[1], partitions))
     for line in commands:
@@ -145,24 +166,39 @@ def serve(commands: Iterator[bytes], output: Output) -> None:
         if wanted["do"] == "start":
             queries.start(from_wire(wanted["spec"]))
         elif wanted["do"] == "stop":
-            queries.stop(wanted["generation"])
+            threading.Thread(target=queries.stop, args=(wanted["generation"],), daemon=True).start()
     queries.stop_all()
     spark.stop()
 
 
 def _watch(queries: Queries) -> None:
+    from py4j.protocol import Py4JNetworkError
+
     while True:
         try:
             queries.watch()
-        except Exception:  # the JVM is gone, and nothing here can be saved
-            sys.stderr.write(f"engine: Spark does not answer, ending\n{traceback.format_exc(limit=-3)}")
+        except (Py4JNetworkError, OSError):  # the JVM is gone, and nothing here can be saved
+            sys.stderr.write("engine: Error: Spark's JVM does not answer, ending\n")
             os._exit(EXIT_SPARK_DIED)
+        except Exception:  # a fault of ours, or of one query's: the others go on
+            sys.stderr.write(f"engine: {traceback.format_exc()}")
         time.sleep(WATCH_S)
+
+
+def _read_ahead(stream: BinaryIO, lines: queue.SimpleQueue[bytes]) -> None:
+    """Notices the end of the input at once, also while Spark starts: nobody is there to use it then."""
+    for line in iter(stream.readline, b""):
+        lines.put(line)
+    lines.put(b"")
+    threading.Event().wait(CLOSE_S)
+    os._exit(EXIT_NOT_CLOSED)
 
 
 def _lines(path: Path | None) -> Iterator[bytes]:
     if path is None:
-        yield from iter(sys.stdin.buffer.readline, b"")
+        lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        threading.Thread(target=_read_ahead, args=(sys.stdin.buffer, lines), daemon=True).start()
+        yield from iter(lines.get, b"")
         return
     yield from path.read_bytes().splitlines()
     threading.Event().wait()  # until the process is ended

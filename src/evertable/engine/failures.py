@@ -3,17 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-
-# The first that is found in the error's text counts. Only what can never heal by itself is final.
-_FINAL = {
-    "TOPIC_NOT_FOUND": r"UnknownTopicOrPartition|UNKNOWN_TOPIC|topic.*does not exist",
-    "NOT_AUTHORIZED": r"AuthorizationException|not authorized",
-    "NOT_AUTHENTICATED": r"AuthenticationException",
-    "DATA_LOST": r"failOnDataLoss|data may have been missed|OffsetOutOfRange|PARTITIONS?_DELETED|data_loss",
-    "CHECKPOINT_UNUSABLE": r"STATE_STORE_.*SCHEMA|INVALID_CHECKPOINT|checkpoint.*(corrupt|missing|not found)",
-    "RECORD_TOO_LARGE": r"RecordTooLarge",
-}
 
 
 @dataclass(frozen=True)
@@ -23,17 +14,38 @@ class Failure:
     retriable: bool
 
 
-def classify(text: str) -> Failure:
-    """The failure that an error's text tells of; unknown ones are retried."""
-    for condition, pattern in _FINAL.items():
-        if re.search(pattern, text, re.IGNORECASE):
-            return Failure(condition, _summary(text, pattern), retriable=False)
+# Told by the class or Spark's own condition in the error's text; the first found counts. What is not here may pass.
+_FINAL = {
+    "TOPIC_NOT_FOUND": r"\b(UnknownTopicOrPartition|UnknownTopicId|InvalidTopic)Exception\b",
+    "NOT_AUTHORIZED": r"\b\w*AuthorizationException\b",
+    "NOT_AUTHENTICATED": r"\b\w*AuthenticationException\b",
+    "PARTITIONS_CHANGED": r"you must specify all TopicPartitions",  # between the build and the start
+    "DATA_LOST": r"\bOffsetOutOfRangeException\b|\bKAFKA_DATA_LOSS\b|`failOnDataLoss`|\"failOnDataLoss\"",
+    "CHECKPOINT_UNUSABLE": r"\[(STATE_STORE_\w*SCHEMA\w*|INVALID_CHECKPOINT\w*|CANNOT_LOAD_STATE_STORE[\w.]*)\]",
+    "RECORD_TOO_LARGE": r"\bRecordTooLargeException\b",
+    "TIMESTAMP_OUT_OF_RANGE": r"overflows when converting to Spark's microsecond-precision",
+}
+_PASSING = {"NOT_ENOUGH_SLOTS": r"\bCONCURRENT_SCHEDULER_INSUFFICIENT_SLOT\b"}
+
+
+def classify(text: str, names: Iterable[str] = ()) -> Failure:
+    """The failure that an error's text tells of; ``names`` (of topics) may stand in it and mean nothing."""
+    told = text.partition("=== Streaming Query ===")[0]
+    for name in sorted(names, key=len, reverse=True):
+        told = told.replace(name, "…")
+    for known, retriable in ((_FINAL, False), (_PASSING, True)):
+        for condition, pattern in known.items():
+            if re.search(pattern, told):
+                return Failure(condition, _summary(text, pattern), retriable)
     return Failure("QUERY_FAILED", _summary(text, "Caused by:"), retriable=True)
 
 
 def _summary(text: str, telling: str) -> str:
-    """The error's first line and, if it is another, the last line that tells the cause; never a stack trace."""
+    """The line that tells the cause, from where it does, then the error's first line; never a stack trace."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
     first = lines[0] if lines else "no message"
-    cause = next((line for line in reversed(lines) if re.search(telling, line, re.IGNORECASE)), first)
-    return first[:500] if cause == first else f"{first[:500]} ({cause[:500]})"
+    for line in reversed(lines):
+        if found := re.search(rf"[\w.]*(?:{telling}).*", line):
+            cause = found[0].removeprefix("Caused by: ")
+            return cause[:500] if line == first else f"{cause[:500]} ({first[:300]})"
+    return first[:500]

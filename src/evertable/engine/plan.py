@@ -23,7 +23,8 @@ READER_ALWAYS = {
     "isolation.level": "read_committed",  # as the build counted when it looked for each partition's last record
     "allow.auto.create.topics": "false",  # asking for a topic must not make it
 }
-WRITER = {"linger.ms": "2", "batch.size": "262144", "buffer.memory": "67108864"}
+WRITER = {"linger.ms": "2", "batch.size": "262144"}
+BUFFER_BYTES = 64 * 1024 * 1024
 WRITER_ALWAYS = {"acks": "all", "enable.idempotence": "true"}  # a lost or doubled record cannot be mended later
 
 
@@ -63,7 +64,11 @@ def join(spark: SparkSession, rows: DataFrame, spec: GenerationSpec) -> DataFram
 
 def write(changes: DataFrame, spec: GenerationSpec) -> StreamingQuery:
     """The changes, into the generation's changelog."""
-    own = {"client.id": producer_id(spec.generation), "max.request.size": str(spec.max_message_bytes)}
+    own = {
+        "client.id": producer_id(spec.generation),
+        "max.request.size": str(spec.max_message_bytes),
+        "buffer.memory": str(max(BUFFER_BYTES, 2 * spec.max_message_bytes)),
+    }
     writer = (
         changes.writeStream.format("kafka")
         .queryName(f"generation-{spec.generation}")

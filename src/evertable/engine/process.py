@@ -3,38 +3,27 @@
 from __future__ import annotations
 
 import logging
-import os
-import subprocess
-import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import IO, BinaryIO
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
-from evertable.engine.protocol import Died, Event, Failed, Progress, Ready, Released, Started, Stopped, command, decode
+from evertable.engine.launch import PROGRAM, Child, EngineSettings
+from evertable.engine.protocol import Died, Event, Failed, Progress, Ready, Released, Started, Stopped, command
 from evertable.engine.retry import Delays, growing
+from evertable.engine.session import RELEASE_S
 from evertable.engine.spec import GenerationSpec, to_wire
-from evertable.errors import EngineError, NotEnoughSlotsError, QueryFailedError
+from evertable.errors import EngineError, EvertableError, NotEnoughSlotsError, QueryFailedError
 from evertable.runtime.jars import jar_paths
 from evertable.runtime.java import find_java
 from evertable.runtime.operator import operator_jar
 
 log = logging.getLogger(__name__)
 
+HEALTHY_S = 60.0  # a child that lived so long, or committed an epoch, did not die of its start
+
 Listener = Callable[[Event], None]
 """Called on the engine's own thread: it must be quick, and must not call the engine, which answers by that thread."""
-
-
-@dataclass(frozen=True)
-class EngineSettings:
-    """How the engine is run; ``log`` is where Spark's own log goes, None for this process's standard error."""
-
-    master: str = "local[*]"
-    spark: Mapping[str, str] = field(default_factory=dict)
-    log: Path | None = None
-    log_level: str = "WARN"
 
 
 @dataclass
@@ -43,9 +32,14 @@ class _Wanted:
 
     spec: GenerationSpec
     delays: Iterator[float]
-    outcome: Started | Failed | None = None
-    ever_started: bool = False
+    started: Started | None = None
+    failed: Failed | None = None
+    partitions: int = 0  # as an epoch has found them; topics may grow
     timer: threading.Timer | None = None
+
+    def slots(self, shuffle_partitions: int) -> int:
+        at_build = self.spec.slots(shuffle_partitions)
+        return max(at_build, self.partitions + shuffle_partitions) if at_build else 0
 
     def cancel_retry(self) -> None:
         if self.timer:
@@ -59,30 +53,40 @@ class Engine:
     Every event is passed to the listener, in order, on one thread.
     """
 
-    def __init__(self, settings: EngineSettings, listener: Listener | None = None, delays: Delays = growing) -> None:
+    def __init__(
+        self,
+        settings: EngineSettings,
+        listener: Listener | None = None,
+        delays: Delays = growing,
+        program: Sequence[str] = PROGRAM,
+    ) -> None:
         self._settings = settings
         self._listener = listener or _nobody
         self._delays = delays
+        self._program = program
         self._changed = threading.Condition()
         self._wanted: dict[int, _Wanted] = {}
         self._stopping: set[int] = set()
         self._unreleased: set[int] = set()
         self._ready: Ready | None = None
-        self._deaths = 0
-        self._process: subprocess.Popen[bytes] | None = None
+        self._death: Died | None = None
+        self._healthy = False
+        self._child: Child | None = None
         self._closing = threading.Event()
         self._keeper = threading.Thread(target=self._keep_alive, name="engine-keeper", daemon=True)
 
     def open(self, timeout_s: float = 120) -> Ready:
-        """Starts the child process and waits until Spark answers."""
+        """Starts the child process and waits until Spark answers; raises as soon as it is known not to."""
         find_java(), jar_paths("connector"), operator_jar()  # what is missing is said here, not on the keeper's thread
         self._keeper.start()
         with self._changed:
-            self._changed.wait_for(lambda: self._ready or self._deaths, timeout_s)
-            if self._ready:
-                return self._ready
+            self._changed.wait_for(lambda: self._ready or self._death, timeout_s)
+            ready, death = self._ready, self._death
+        if ready:
+            return ready
         self.close()
-        raise EngineError("Spark did not start.", f"See its log: {self._settings.log or 'on standard error'}.")
+        why = death.reason if death else f"no answer within {timeout_s:g} s"
+        raise EngineError(f"Spark did not start: {why}.", f"Its log: {self._settings.log or 'on standard error'}.")
 
     def listen(self, listener: Listener | None) -> None:
         """Passes every further event to this listener instead of the one before; None for nobody."""
@@ -91,8 +95,7 @@ class Engine:
     @property
     def pid(self) -> int | None:
         """The child process's id while it runs."""
-        process = self._process
-        return process.pid if process and process.poll() is None else None
+        return self._child.pid if self._child else None
 
     @property
     def running(self) -> frozenset[int]:
@@ -107,38 +110,47 @@ class Engine:
 
     def start(self, spec: GenerationSpec, timeout_s: float = 60) -> Started:
         """Starts a generation's query; raises if there are too few slots or Spark refuses the plan."""
+        number = spec.generation
         with self._changed:
-            if spec.generation in self._wanted:
-                raise EngineError(f"Generation {spec.generation} is running already.")
             self._changed.wait_for(lambda: self._ready or self._closing.is_set(), timeout_s)  # it may be coming back
             if self._ready is None:
-                raise EngineError(f"Spark is not there to start generation {spec.generation}.")
+                raise EngineError(f"Spark is not there to start generation {number}.")
+            if number in self._wanted:
+                raise EngineError(f"Generation {number} is running already.")
             free, needed = self._free_slots(), spec.slots(self._ready.shuffle_partitions)
             if free is not None and needed > free:
                 raise NotEnoughSlotsError(needed, free)
-            wanted = self._wanted[spec.generation] = _Wanted(spec, self._delays())
+            wanted = self._wanted[number] = _Wanted(spec, self._delays())
             self._send(command("start", spec=to_wire(spec)))
-            self._changed.wait_for(lambda: wanted.outcome is not None or self._closing.is_set(), timeout_s)
-            if isinstance(wanted.outcome, Started):
-                return wanted.outcome
-            self._drop(spec.generation)
-        if isinstance(wanted.outcome, Failed):
-            raise QueryFailedError(f"Generation {spec.generation} did not start: {wanted.outcome.message}")
-        self.stop(spec.generation)
-        raise EngineError(f"Generation {spec.generation} did not start within {timeout_s:g} s.")
+            self._changed.wait_for(
+                lambda: wanted.started or wanted.failed or self._wanted.get(number) is not wanted, timeout_s
+            )
+            if wanted.started:
+                return wanted.started
+            if self._wanted.get(number) is not wanted:
+                raise EngineError(f"Generation {number} was stopped before it had started.")
+            self._drop(number)
+        if wanted.failed:
+            failed = wanted.failed
+            what = f"Generation {number} did not start: {failed.message}"
+            raise QueryFailedError(what, reason=failed.condition, retriable=failed.retriable)
+        self.stop(number)
+        raise EngineError(f"Generation {number} did not start within {timeout_s:g} s.")
 
     def stop(self, generation: int, timeout_s: float = 30) -> None:
         """Ends a generation's query and waits for it; nothing to do if it does not run."""
         with self._changed:
             self._drop(generation)
+            self._changed.notify_all()  # whoever still waits for it to start
+            if not self._send(command("stop", generation=generation)):
+                return  # without a child no query runs and no producer is open
             self._stopping.add(generation)
             self._unreleased.add(generation)
-            self._send(command("stop", generation=generation))
             stopped = self._changed.wait_for(lambda: generation not in self._stopping, timeout_s)
         if not stopped:
             raise EngineError(f"Generation {generation} did not stop within {timeout_s:g} s.")
 
-    def wait_released(self, generation: int, timeout_s: float = 30) -> bool:
+    def wait_released(self, generation: int, timeout_s: float = RELEASE_S + 5) -> bool:
         """Waits until a stopped generation's producer is closed, so that its changelog may be deleted."""
         with self._changed:
             return self._changed.wait_for(lambda: generation not in self._unreleased, timeout_s)
@@ -149,17 +161,12 @@ class Engine:
         with self._changed:
             for generation in list(self._wanted):
                 self._drop(generation)
-            process = self._process
+            child = self._child
             self._changed.notify_all()
-        if process:
-            _close_input(process)
-            try:
-                process.wait(timeout_s)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        if child:
+            child.end(timeout_s)
         if self._keeper.is_alive():
-            self._keeper.join(timeout_s)
+            self._keeper.join()
 
     def __enter__(self) -> Engine:
         self.open()
@@ -172,83 +179,52 @@ class Engine:
         if self._ready is None or self._ready.slots is None:
             return None
         shuffle = self._ready.shuffle_partitions
-        return self._ready.slots - sum(wanted.spec.slots(shuffle) for wanted in self._wanted.values())
+        return self._ready.slots - sum(wanted.slots(shuffle) for wanted in self._wanted.values())
 
     def _drop(self, generation: int) -> None:
-        wanted = self._wanted.pop(generation, None)
-        if wanted:
+        if wanted := self._wanted.pop(generation, None):
             wanted.cancel_retry()
 
-    def _send(self, line: bytes) -> None:
-        process = self._process
-        if process is None or process.stdin is None or self._ready is None:
-            return  # the next child is told all that is wanted
-        try:
-            process.stdin.write(line)
-            process.stdin.flush()
-        except (BrokenPipeError, ValueError):
-            return  # it just died; the keeper sees to it
+    def _send(self, line: bytes) -> bool:
+        """Tells the child; false if there is none to tell. The next one is told all that is wanted."""
+        return self._ready is not None and self._child is not None and self._child.send(line)
 
     def _keep_alive(self) -> None:
         delays = self._delays()
         while not self._closing.is_set():
-            process = self._spawn()
-            if process.stdout is not None:
-                with process.stdout as events:
-                    if self._follow(events):
-                        delays = self._delays()
-            code = process.wait()
-            _close_input(process)
+            self._healthy, begin = False, time.monotonic()
+            died = self._live_once()
             with self._changed:
-                self._ready = None
-                self._deaths += 1
-                self._stopping.clear()  # with the process, its queries and producers are gone
-                self._unreleased.clear()
+                self._death = died
+                self._forget_child()
                 self._changed.notify_all()
             if self._closing.is_set():
                 return
-            self._tell(Died(code))
+            self._tell(died)
+            if self._healthy or time.monotonic() - begin > HEALTHY_S:
+                delays = self._delays()
             self._closing.wait(next(delays))
 
-    def _spawn(self) -> subprocess.Popen[bytes]:
-        settings = self._settings
-        jars = [operator_jar(), *jar_paths("connector")]  # ours first: it stands in for a class of the connector's
-        log: BinaryIO | None = settings.log.open("ab") if settings.log else None
+    def _live_once(self) -> Died:
+        """One child's life, from start to end."""
         try:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "evertable.engine.child"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                env={**os.environ, "JAVA_HOME": str(find_java().home)},
-                start_new_session=True,  # Ctrl-C is the parent's to handle; the child ends with its input
-            )
-        finally:
-            if log:
-                log.close()
-        opening = {"master": settings.master, "jars": [str(jar) for jar in jars], "spark": dict(settings.spark)}
-        if process.stdin is not None:
-            process.stdin.write(command("open", log_level=settings.log_level, **opening))
-            process.stdin.flush()
-        self._process = process
+            self._child = child = Child(self._settings, self._program)
+        except (OSError, EvertableError) as error:
+            return Died(str(error))
         if self._closing.is_set():
-            _close_input(process)
-        return process
-
-    def _follow(self, events: IO[bytes]) -> bool:
-        """Passes on events until the child ends; true if it ever got ready."""
-        ready = False
-        for line in events:
-            try:
-                event = decode(line)
-            except ValueError:
-                continue  # something wrote to the child's output that is no event; its log tells more
-            ready = ready or isinstance(event, Ready)
+            child.end(0)
+        for event in child.events():
             with self._changed:
                 self._take(event)
                 self._changed.notify_all()
             self._tell(event)
-        return ready
+        return child.died()
+
+    def _forget_child(self) -> None:
+        """With the process, its queries and producers are gone."""
+        self._ready = None
+        self._stopping.clear()
+        self._unreleased.clear()
 
     def _tell(self, event: Event) -> None:
         try:
@@ -265,21 +241,23 @@ class Engine:
                     self._send(command("start", spec=to_wire(each.spec)))
             case Started(generation):
                 if wanted := self._wanted.get(generation):
-                    wanted.outcome, wanted.ever_started = event, True
+                    wanted.started = event
             case Progress(generation):
+                self._healthy = True
                 if wanted := self._wanted.get(generation):
                     wanted.delays = self._delays()
+                    wanted.partitions = len(event.left) + len(event.right)
             case Failed(generation):
                 if wanted := self._wanted.get(generation):
-                    self._retry(wanted, event)
+                    self._take_failure(wanted, event)
             case Stopped(generation):
                 self._stopping.discard(generation)
             case Released(generation):
                 self._unreleased.discard(generation)
 
-    def _retry(self, wanted: _Wanted, failure: Failed) -> None:
-        wanted.outcome = failure
-        if not (wanted.ever_started and failure.retriable):
+    def _take_failure(self, wanted: _Wanted, failure: Failed) -> None:
+        wanted.failed = failure
+        if not (wanted.started and failure.retriable):
             return
         line = command("start", spec=to_wire(wanted.spec))
         wanted.timer = threading.Timer(next(wanted.delays), self._start_again, (wanted, line))
@@ -294,9 +272,3 @@ class Engine:
 
 def _nobody(_: Event) -> None:
     """Listens to nothing."""
-
-
-def _close_input(process: subprocess.Popen[bytes]) -> None:
-    if process.stdin is not None:
-        with suppress(BrokenPipeError):  # it is gone already
-            process.stdin.close()

@@ -70,9 +70,9 @@ class Released:
 
 @dataclass(frozen=True)
 class Died:
-    """The child process ended without being asked; said by the orchestrator's side, never sent."""
+    """The child process could not be started or ended; said by the orchestrator's side, never sent."""
 
-    exit_code: int
+    reason: str
 
 
 Event = Ready | Started | Progress | Failed | Stopped | Released | Died

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+PRODUCER_IDLE_S = 30  # Spark closes a producer that has been idle for so long; making a new one delays a record
+RELEASE_S = PRODUCER_IDLE_S + 15  # by then it is closed, wherever it was
+
 LOCAL_SLOTS = 256  # threads, mostly waiting: real-time mode keeps every task of every running generation
 
 # fmt: off
@@ -18,7 +21,8 @@ SETTINGS: dict[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "2g",
-    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",  # G1 costs a tenth of the catch-up on two cores
+    # G1 costs a tenth of the catch-up on two cores; a JVM that ran out of memory is better started anew.
+    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC -XX:+ExitOnOutOfMemoryError",
     "spark.locality.wait": "0",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.adaptive.enabled": "false",  # re-planning is for batches
@@ -35,7 +39,7 @@ SETTINGS: dict[str, str] = {
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",  # counting costs a read for each write
     "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
     # A retired generation's producer must be closed before its changelog is deleted, or it would bring it back.
-    "spark.kafka.producer.cache.timeout": "30s",
+    "spark.kafka.producer.cache.timeout": f"{PRODUCER_IDLE_S}s",
     "spark.kafka.producer.cache.evictorThreadRunInterval": "1s",
     # Shuffle: rows cross at once instead of waiting for a buffer to fill (45 ms by default).
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "2",
@@ -51,11 +55,12 @@ LOCAL_SETTINGS: dict[str, str] = {
 
 def slots_of(master: str) -> tuple[str, int | None]:
     """The master with enough slots, and how many; None where a cluster decides."""
-    if master in ("local", "local[*]"):
-        return f"local[{LOCAL_SLOTS}]", LOCAL_SLOTS
-    if match := re.fullmatch(r"local\[(\d+)(?:,\d+)?\]", master):
-        return master, int(match[1])
-    return master, None
+    spelled = "local[*]" if master == "local" else master
+    match = re.fullmatch(r"local\[\s*(\d+|\*)\s*(,\s*\d+\s*)?\]", spelled)
+    if match is None:
+        return master, None
+    slots = LOCAL_SLOTS if match[1] == "*" else int(match[1])
+    return f"local[{slots}{match[2] or ''}]", slots
 
 
 def create_session(master: str | None, jars: Sequence[Path], overrides: Mapping[str, str]) -> SparkSession:

@@ -83,7 +83,8 @@ def _follow(
     once: bool,
 ) -> bool:
     """True if all that the topics held was shown."""
-    from evertable.engine.process import Engine, EngineSettings
+    from evertable.engine.launch import EngineSettings
+    from evertable.engine.process import Engine
 
     events: queue.SimpleQueue[Event] = queue.SimpleQueue()
     log = folder / "spark.log"
@@ -202,8 +203,8 @@ class _Following:
         from evertable.engine.protocol import Died, Failed, Progress
 
         match event:
-            case Died(code):
-                self._note(f"Spark has died (exit code {code}) and is started again. Its log: {self._log}")
+            case Died(reason):
+                self._note(f"Spark has died ({reason}) and is started again. Its log: {self._log}")
             case Failed(_, condition, message, retriable=True):
                 self._note(f"The query has failed and is started again. {condition}: {message}")
             case Failed(_, condition, message):

@@ -1,0 +1,104 @@
+"""One life of the engine's child process: how it is started, its pipes, and what it died of."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from evertable.engine.protocol import Died, Event, command, decode
+from evertable.runtime.jars import jar_paths
+from evertable.runtime.java import find_java
+from evertable.runtime.operator import operator_jar
+
+PROGRAM = (sys.executable, "-m", "evertable.engine.child")
+
+
+@dataclass(frozen=True)
+class EngineSettings:
+    """How the engine is run; ``log`` is where Spark's own log goes, None for this process's standard error."""
+
+    master: str = "local[*]"
+    spark: Mapping[str, str] = field(default_factory=dict)
+    log: Path | None = None
+    log_level: str = "WARN"
+
+
+class Child:
+    """A started child process; raises if it cannot be started."""
+
+    def __init__(self, settings: EngineSettings, program: Sequence[str] = PROGRAM) -> None:
+        jars = [operator_jar(), *jar_paths("connector")]  # ours first: it stands in for a class of the connector's
+        self._log = settings.log
+        spark_log = settings.log.open("ab") if settings.log else None
+        try:
+            self._process = subprocess.Popen(
+                program,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=spark_log,
+                env={**os.environ, "JAVA_HOME": str(find_java().home)},
+                start_new_session=True,  # Ctrl-C is the parent's to handle; the child ends with its input
+            )
+        finally:
+            if spark_log:
+                spark_log.close()
+        spark = {"master": settings.master, "jars": [str(jar) for jar in jars], "spark": dict(settings.spark)}
+        self.send(command("open", log_level=settings.log_level, **spark))
+
+    @property
+    def pid(self) -> int | None:
+        """The process's id while it runs."""
+        return self._process.pid if self._process.poll() is None else None
+
+    def send(self, line: bytes) -> bool:
+        """Tells it something; false if it is no longer there to be told."""
+        assert self._process.stdin is not None  # noqa: S101 - it was asked for
+        try:
+            self._process.stdin.write(line)
+            self._process.stdin.flush()
+        except (BrokenPipeError, ValueError):
+            return False
+        return True
+
+    def events(self) -> Iterator[Event]:
+        """What it says, until it ends."""
+        assert self._process.stdout is not None  # noqa: S101 - it was asked for
+        with self._process.stdout as lines:
+            for line in lines:
+                with suppress(ValueError):  # something wrote to its output that is no event; the log tells more
+                    yield decode(line)
+
+    def end(self, timeout_s: float) -> None:
+        """Ends it by ending its input, and by force if that does not do in time."""
+        self._close_input()
+        try:
+            self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def died(self) -> Died:
+        """Waits for its end; tells how it was."""
+        code = self._process.wait()
+        self._close_input()
+        return Died(f"its process ended with code {code}{self._last_words()}")
+
+    def _close_input(self) -> None:
+        assert self._process.stdin is not None  # noqa: S101 - it was asked for
+        with suppress(BrokenPipeError):  # it is gone already
+            self._process.stdin.close()
+
+    def _last_words(self) -> str:
+        """The last line of the log that names an error, or nothing."""
+        if self._log is None or not self._log.exists():
+            return ""
+        with self._log.open("rb") as tail:
+            tail.seek(max(0, self._log.stat().st_size - 10_000))
+            lines = tail.read().decode(errors="replace").splitlines()
+        told = [line.strip() for line in lines if "rror" in line or "xception" in line]
+        return f" ({told[-1][:300]})" if told else ""

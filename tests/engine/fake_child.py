@@ -1,0 +1,41 @@
+"""A child process that speaks the engine's protocol and misbehaves as its arguments say; it has no Spark."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import orjson
+
+
+def say(event: str, **fields: object) -> None:
+    sys.stdout.buffer.write(orjson.dumps({"event": event, **fields}) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def main(habits: set[str]) -> None:
+    if "dies-at-once" in habits:
+        sys.stderr.write("Error: no room\n")
+        sys.exit(3)
+    sys.stdin.readline()
+    sys.stdout.write("some library's greeting\n")
+    say("ready", spark="none", slots=16, shuffle_partitions=2)
+    if "dies-when-ready" in habits:
+        sys.exit(4)
+    for line in sys.stdin:
+        command = orjson.loads(line)
+        number = command["generation"] if command["do"] == "stop" else command["spec"]["generation"]
+        if f"dies-on-{command['do']}" in habits:
+            os._exit(5)
+        if command["do"] == "start" and "refuses" in habits:
+            say("failed", generation=number, condition="NO_WAY", message="never", retriable=False)
+        elif command["do"] == "start" and "ignores-starts" not in habits:
+            say("started", generation=number, query_id="q", run_id=str(os.getpid()))
+            if "fails-later" in habits:
+                say("failed", generation=number, condition="QUERY_FAILED", message="a hiccup", retriable=True)
+        elif command["do"] == "stop":
+            say("stopped", generation=number)
+            say("released", generation=number)
+
+
+main(set(sys.argv[1:]))

@@ -1,0 +1,182 @@
+"""The engine's owner against children that die, refuse and hang: no Spark, so every race takes milliseconds."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.engine.test_protocol import spec
+
+from evertable.engine.launch import EngineSettings
+from evertable.engine.process import Engine
+from evertable.engine.protocol import Died, Event, Failed, Started
+from evertable.errors import EngineError, NotEnoughSlotsError, QueryFailedError
+
+
+class Supervised:
+    """An engine with a fake child, and what it has said; ``delays`` notes the waits it was given."""
+
+    def __init__(self, log: Path, *habits: str, delay_s: float = 0.01) -> None:
+        self.events: list[Event] = []
+        self.delays_given = 0
+        self._delay_s = delay_s
+        program = (sys.executable, str(Path(__file__).with_name("fake_child.py")), *habits)
+        self.engine = Engine(EngineSettings(log=log), self.events.append, self._delays, program)
+
+    def _delays(self) -> Iterator[float]:
+        self.delays_given += 1
+        return itertools.repeat(self._delay_s)
+
+    def count(self, kind: type[Event]) -> int:
+        return sum(isinstance(event, kind) for event in self.events)
+
+    def wait(self, done: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + 20
+        while not done():
+            assert time.monotonic() < deadline, self.events
+            time.sleep(0.005)
+
+
+@pytest.fixture
+def supervise(tmp_path: Path) -> Iterator[Callable[..., Supervised]]:
+    made: list[Supervised] = []
+
+    def make(*habits: str, delay_s: float = 0.01) -> Supervised:
+        made.append(Supervised(tmp_path / "log", *habits, delay_s=delay_s))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.engine.close()
+
+
+def kill(engine: Engine) -> None:
+    assert engine.pid is not None
+    os.kill(engine.pid, signal.SIGKILL)
+
+
+def test_a_child_that_dies_at_once_is_told_at_once_with_its_last_words(supervise: Callable[..., Supervised]) -> None:
+    with pytest.raises(EngineError, match=r"ended with code 3 \(Error: no room\)"):
+        supervise("dies-at-once").engine.open()
+
+
+def test_a_log_that_cannot_be_written_is_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match="no-such-folder"):
+        Engine(EngineSettings(log=tmp_path / "no-such-folder" / "log")).open()
+
+
+def test_a_wanted_generation_comes_back_after_the_childs_death(supervise: Callable[..., Supervised]) -> None:
+    supervised = supervise()
+    supervised.engine.open()
+    supervised.engine.start(spec())
+    for deaths in range(1, 4):
+        kill(supervised.engine)
+        supervised.wait(lambda deaths=deaths: supervised.count(Started) == 1 + deaths)  # type: ignore[misc]
+    assert supervised.engine.running == {7}
+
+
+def test_delays_start_anew_only_after_a_healthy_life(supervise: Callable[..., Supervised]) -> None:
+    """A child that always dies of its start is waited for longer and longer."""
+    supervised = supervise("dies-when-ready")
+    supervised.engine.open()
+    supervised.wait(lambda: supervised.count(Died) >= 5)
+    assert supervised.delays_given == 1
+
+
+def test_stopping_while_there_is_no_child_has_nothing_to_wait_for(supervise: Callable[..., Supervised]) -> None:
+    supervised = supervise(delay_s=60)
+    supervised.engine.open()
+    supervised.engine.start(spec())
+    kill(supervised.engine)
+    supervised.wait(lambda: supervised.count(Died) == 1)
+    supervised.engine.stop(7)
+    assert supervised.engine.wait_released(7, timeout_s=0)
+    assert supervised.engine.running == frozenset()
+
+
+def test_a_child_that_dies_of_a_stop_has_stopped(supervise: Callable[..., Supervised]) -> None:
+    supervised = supervise("dies-on-stop")
+    supervised.engine.open()
+    supervised.engine.start(spec())
+    supervised.engine.stop(7)
+    assert supervised.engine.wait_released(7)
+
+
+def test_a_pending_start_ends_when_it_is_stopped(supervise: Callable[..., Supervised]) -> None:
+    supervised = supervise("ignores-starts")
+    supervised.engine.open()
+    problems: list[str] = []
+
+    def start() -> None:
+        try:
+            supervised.engine.start(spec())
+        except EngineError as error:
+            problems.append(str(error))
+
+    starting = threading.Thread(target=start)
+    starting.start()
+    supervised.wait(lambda: 7 in supervised.engine.running)
+    supervised.engine.stop(7)
+    starting.join(timeout=10)
+    assert problems == ["[ENGINE_FAILED] Generation 7 was stopped before it had started."]
+
+
+def test_a_refused_start_is_not_wanted_any_more(supervise: Callable[..., Supervised]) -> None:
+    supervised = supervise("refuses")
+    supervised.engine.open()
+    with pytest.raises(QueryFailedError, match="did not start: never") as refused:
+        supervised.engine.start(spec())
+    assert (refused.value.reason, refused.value.retriable) == ("NO_WAY", False)
+    assert supervised.engine.running == frozenset()
+
+
+def test_a_failure_that_may_pass_is_tried_again_until_stopped(supervise: Callable[..., Supervised]) -> None:
+    supervised = supervise("fails-later")
+    supervised.engine.open()
+    supervised.engine.start(spec())
+    supervised.wait(lambda: supervised.count(Failed) >= 4)
+    supervised.engine.stop(7)
+    assert supervised.engine.running == frozenset()
+    supervised.wait(lambda: not any(isinstance(thread, threading.Timer) for thread in threading.enumerate()))
+
+
+def test_slots_are_counted_over_all_generations(supervise: Callable[..., Supervised]) -> None:
+    """16 slots; each generation of 3 + 4 partitions and 2 shuffle partitions holds 9."""
+    supervised = supervise()
+    supervised.engine.open()
+    supervised.engine.start(spec())
+    with pytest.raises(NotEnoughSlotsError, match=r"needs 9 .* 7 are free"):
+        supervised.engine.start(spec(number=8))
+    supervised.engine.stop(7)
+    supervised.engine.start(spec(number=8))
+
+
+def test_a_listener_that_fails_harms_nobody(supervise: Callable[..., Supervised]) -> None:
+    supervised = supervise()
+
+    def fail(event: Event) -> None:
+        raise RuntimeError(str(event))
+
+    supervised.engine.listen(fail)
+    supervised.engine.open()
+    assert supervised.engine.start(spec()).generation == 7
+
+
+def test_closing_at_any_time_leaves_no_thread_and_no_process(supervise: Callable[..., Supervised]) -> None:
+    before = set(threading.enumerate())
+    for habit in ("dies-when-ready", "ignores-starts", ""):
+        supervised = supervise(habit)
+        supervised.engine.open()
+        pid = supervised.engine.pid
+        supervised.engine.close()
+        supervised.engine.close()
+        assert supervised.engine.pid is None
+        assert not (pid and Path(f"/proc/{pid}").exists())
+    assert set(threading.enumerate()) <= before
