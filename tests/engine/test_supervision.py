@@ -144,7 +144,8 @@ def test_a_failure_that_may_pass_is_tried_again_until_stopped(supervise: Callabl
     supervised.wait(lambda: supervised.count(Failed) >= 4)
     supervised.engine.stop(7)
     assert supervised.engine.running == frozenset()
-    supervised.wait(lambda: not any(isinstance(thread, threading.Timer) for thread in threading.enumerate()))
+    again = supervised.engine._start_again
+    supervised.wait(lambda: not any(getattr(thread, "function", None) == again for thread in threading.enumerate()))
 
 
 def test_slots_are_counted_over_all_generations(supervise: Callable[..., Supervised]) -> None:
