@@ -153,7 +153,7 @@ def test_when_spark_does_not_start_its_log_is_there_to_read(
     process = follow(write_config(users, new_topic(), spark="{spark.driver.memory: 1k}"))
     _, said = process.communicate(timeout=50)
     assert process.returncode == 1
-    found = re.search(r"\[ENGINE_FAILED\] Spark did not start\..* (\S+/spark\.log)", said)
+    found = re.search(r"\[ENGINE_FAILED\] Spark did not start: .* (\S+/spark\.log)", said)
     assert found is not None, said
     log = Path(found.group(1))
     assert "heap" in log.read_text()

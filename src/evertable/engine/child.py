@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 WATCH_S = 0.2
+STDIN = 0
 CLOSE_S = 5.0  # for queries and Spark to stop once there is no more input; a start-up is not waited for
 EXIT_SPARK_DIED = 70
 EXIT_NOT_CLOSED = 71
@@ -185,10 +186,13 @@ def _watch(queries: Queries) -> None:
         time.sleep(WATCH_S)
 
 
-def _read_ahead(stream: BinaryIO, lines: queue.SimpleQueue[bytes]) -> None:
+def _read_ahead(lines: queue.SimpleQueue[bytes]) -> None:
     """Notices the end of the input at once, also while Spark starts: nobody is there to use it then."""
-    for line in iter(stream.readline, b""):
-        lines.put(line)
+    rest = b""
+    while chunk := os.read(STDIN, 1 << 16):  # not sys.stdin, whose lock Python wants when it ends
+        *whole, rest = (rest + chunk).split(b"\n")
+        for line in whole:
+            lines.put(line)
     lines.put(b"")
     threading.Event().wait(CLOSE_S)
     os._exit(EXIT_NOT_CLOSED)
@@ -197,7 +201,7 @@ def _read_ahead(stream: BinaryIO, lines: queue.SimpleQueue[bytes]) -> None:
 def _lines(path: Path | None) -> Iterator[bytes]:
     if path is None:
         lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        threading.Thread(target=_read_ahead, args=(sys.stdin.buffer, lines), daemon=True).start()
+        threading.Thread(target=_read_ahead, args=(lines,), daemon=True).start()
         yield from iter(lines.get, b"")
         return
     yield from path.read_bytes().splitlines()

@@ -22,7 +22,7 @@ public final class KeyedJoin extends StatefulProcessor<byte[], Row, byte[]> {
   private final Join join;
   private transient ValueState<byte[]> members; // a key's two sets of rows, or the roots of their trees
   private transient MapState<Long, byte[]> blocks; // the blocks of those trees
-  private transient long[] words;
+  private transient long[] words, ahead; // matches of the record to write, and of the one behind it
 
   private KeyedJoin(Join join) { this.join = join; }
 
@@ -36,6 +36,7 @@ public final class KeyedJoin extends StatefulProcessor<byte[], Row, byte[]> {
     members = getHandle().getValueState("members", Encoders.BINARY(), TTLConfig.NONE());
     blocks = getHandle().getMapState("blocks", Encoders.LONG(), Encoders.BINARY(), TTLConfig.NONE());
     words = new long[MAX_MATCHES];
+    ahead = new long[MAX_MATCHES];
   }
 
   @Override public scala.collection.Iterator<byte[]> handleInputRows(byte[] key, scala.collection.Iterator<Row> rows, TimerValues timers) {
@@ -49,14 +50,17 @@ public final class KeyedJoin extends StatefulProcessor<byte[], Row, byte[]> {
     @Override public byte[] next() { return (byte[]) rows.next().get(RECORD); }
   }
 
-  /** One key's rows, each followed by its further matches; the key's state is read at the start and written at the end. */
+  /**
+   * One key's rows, each behind those of its matches that do not fit into its own record: who has seen a row has seen
+   * its matches. The key's state is read at the start and written at the end.
+   */
   private final class Matching implements Iterator<byte[]> {
     private final scala.collection.Iterator<Row> rows;
     private final RowSet left = new RowSet(blocks, 0, join.timedLeft);
     private final RowSet right = new RowSet(blocks, 1, join.timedRight);
-    private byte[] row;
-    private Matches matches = Matches.NONE;
-    private int ready; // matches that wait in `words`
+    private byte[] row; // that still has to come, null between rows
+    private Matches matches;
+    private int count; // matches of it that wait in `words`
 
     Matching(scala.collection.Iterator<Row> rows) {
       this.rows = rows;
@@ -65,28 +69,33 @@ public final class KeyedJoin extends StatefulProcessor<byte[], Row, byte[]> {
     }
 
     @Override public boolean hasNext() {
-      if (ready > 0 || rows.hasNext()) return true;
+      if (row != null || rows.hasNext()) return true;
       save();
       return false;
     }
 
     @Override public byte[] next() {
+      if (row == null) takeIn((byte[]) rows.next().get(RECORD));
+      int further = count < MAX_MATCHES ? 0 : matches.take(ahead, MAX_MATCHES);
       byte[] record;
-      if (ready > 0) {
-        record = Changelog.moreMatches(row, matches.mode, words, ready);
+      if (further > 0) {
+        record = Changelog.moreMatches(row, matches.mode, words, count);
+        long[] taken = words;
+        words = ahead;
+        ahead = taken;
+        count = further;
       } else {
-        row = (byte[]) rows.next().get(RECORD);
-        long timestamp = Changelog.timestamp(row), id = Changelog.id(row);
-        matches = Changelog.side(row) == 0 ? join.left(left, right, timestamp, id) : join.right(left, right, timestamp, id);
-        int count = matches.take(words, MAX_MATCHES);
         record = count == 0 ? row : Changelog.withMatches(row, matches.mode, words, count);
-        if (count < MAX_MATCHES) {
-          ready = 0;
-          return record;
-        }
+        row = null;
       }
-      ready = matches.take(words, MAX_MATCHES);
       return record;
+    }
+
+    private void takeIn(byte[] next) {
+      row = next;
+      long timestamp = Changelog.timestamp(row), id = Changelog.id(row);
+      matches = Changelog.side(row) == 0 ? join.left(left, right, timestamp, id) : join.right(left, right, timestamp, id);
+      count = matches.take(words, MAX_MATCHES);
     }
 
     private void save() {
