@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +21,7 @@ from evertable.broker import EmbeddedBroker
 from evertable.changelog.schema import Side
 from evertable.config import JoinType
 from evertable.engine.process import Engine
-from evertable.engine.protocol import command
+from evertable.engine.protocol import Event, Progress, command
 from evertable.engine.spec import to_wire
 from evertable.errors import NotEnoughSlotsError, QueryFailedError, TopicNotFoundError
 from evertable.generations.build import build, changelog_topics
@@ -69,6 +70,42 @@ def test_a_query_that_cannot_start_says_why_and_harms_no_other(
         running.send([Sent(Side.LEFT, b'{"userId": "k"}')])
         running.read()
         assert engine.running == {running.number}
+
+
+@pytest.mark.parametrize("trigger", ["realtime", "microbatch"])
+def test_progress_tells_what_is_committed_on_both_sides(
+    engine: Engine, new_generation: NewGeneration, trigger: str
+) -> None:
+    events: list[Event] = []
+    engine.listen(events.append)
+    with new_generation(JoinType.LEFT, trigger, partitions=2) as generation:
+        generation.start()
+        for sent in (1, 3):  # records that each side has by then
+            generation.send(
+                [Sent(Side.LEFT, b"{}", partition=1), Sent(Side.RIGHT, b"{}")] * (sent - len(generation.sent) // 2)
+            )
+            wanted = ({0: 0, 1: sent}, {0: sent, 1: 0})
+            wait_until(
+                lambda wanted=wanted: any(  # type: ignore[misc]
+                    isinstance(event, Progress) and (event.left, event.right) == wanted for event in events
+                ),
+                f"a commit up to {wanted}",
+            )
+    engine.listen(None)
+
+
+@pytest.mark.timeout(180)
+def test_a_query_whose_kafka_does_not_answer_holds_up_no_other(engine: Engine, new_generation: NewGeneration) -> None:
+    """It takes its own time to stop; others start, run and stop meanwhile."""
+    nobody = {"bootstrap.servers": "127.0.0.1:1", "default.api.timeout.ms": "4000", "request.timeout.ms": "2000"}
+    with new_generation(JoinType.INNER) as other, new_generation(JoinType.INNER) as lost:
+        spec = lost.build().built.spec
+        engine.start(dataclasses.replace(spec, left=dataclasses.replace(spec.left, kafka=nobody)))
+        stopping = threading.Thread(target=engine.stop, args=(lost.number, 60))
+        stopping.start()
+        other.send([Sent(Side.LEFT, b'{"userId": "k"}')])
+        other.start().read()
+        stopping.join()
 
 
 @pytest.mark.timeout(180)

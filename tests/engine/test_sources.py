@@ -76,3 +76,16 @@ def test_what_was_deleted_from_a_topic_is_not_awaited(
             caught_up.saw(changes)
         assert caught_up.done
         assert sorted(generation.seen) == [(0, 0, 7), (0, 0, 8), (0, 0, 9)]
+
+
+def test_one_topic_may_be_both_sides(new_generation: NewGeneration, new_topic: Callable[..., str]) -> None:
+    """A self-join: every row is there twice, once for each side, and matches itself and its like."""
+    topic = new_topic(2)
+    users = {"userId": "string", "name": "string"}
+    with new_generation(JoinType.INNER, topics=(topic, topic), left=users, right=users) as generation:
+        records = [Sent(Side.LEFT, b'{"userId": "%d"}' % (i % 2), partition=i % 2) for i in range(4)]
+        generation.send(records)
+        generation.start()
+        generation.read_until(lambda: len(generation.seen) == 2 * len(records))
+        generation.read()
+        assert sum(changes.pairs.num_rows for changes in generation.changes) == 2 * 2 * 2
