@@ -21,7 +21,7 @@ SETTINGS: dict[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "2g",
-    # G1 costs a tenth of the catch-up on two cores; a JVM that ran out of memory is better started anew.
+    # Throughput counts here, and pauses of a small heap are short; a JVM out of memory is better started anew.
     "spark.driver.extraJavaOptions": "-XX:+UseParallelGC -XX:+ExitOnOutOfMemoryError",
     "spark.locality.wait": "0",
     "spark.sql.session.timeZone": "UTC",
