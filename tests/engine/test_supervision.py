@@ -6,6 +6,7 @@ import itertools
 import os
 import signal
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ from tests.engine.test_protocol import spec
 
 from evertable.engine.launch import EngineSettings
 from evertable.engine.process import Engine
-from evertable.engine.protocol import Died, Event, Failed, Started
+from evertable.engine.protocol import Died, Event, Failed, Ready, Started
 from evertable.errors import EngineError, NotEnoughSlotsError, QueryFailedError
 
 
@@ -181,3 +182,21 @@ def test_closing_at_any_time_leaves_no_thread_and_no_process(supervise: Callable
         assert supervised.engine.pid is None
         assert not (pid and Path(f"/proc/{pid}").exists())
     assert set(threading.enumerate()) <= before
+
+
+def test_each_life_has_a_scratch_folder_that_ends_with_it(
+    supervise: Callable[..., Supervised], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A killed JVM leaves its files; they lie where the next one, or the end, removes them."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    supervised = supervise()
+    supervised.engine.open()
+    before = list(tmp_path.glob("evertable-spark-*"))
+    assert len(before) == 1
+    kill(supervised.engine)
+    supervised.wait(lambda: supervised.count(Ready) == 2)
+    after = list(tmp_path.glob("evertable-spark-*"))
+    assert len(after) == 1
+    assert after != before
+    supervised.engine.close()
+    assert list(tmp_path.glob("evertable-spark-*")) == []

@@ -169,7 +169,11 @@ def serve(commands: Iterator[bytes], output: Output) -> None:
         elif wanted["do"] == "stop":
             threading.Thread(target=queries.stop, args=(wanted["generation"],), daemon=True).start()
     queries.stop_all()
+    gateway: Any = spark.sparkContext._gateway
     spark.stop()
+    if jvm := getattr(gateway, "proc", None):  # there is none under spark-submit
+        jvm.stdin.close()
+        jvm.wait(CLOSE_S)  # whoever waits for this process may take it that Spark's files are no longer used
 
 
 def _watch(queries: Queries) -> None:
