@@ -68,7 +68,7 @@ def config(bootstrap: str, users: str, accounts: str, join: JoinType, trigger: s
 
 def send_paced(bootstrap: str, topic: str, keys: int, messages: int, rate: float) -> None:
     """Accounts stamped with the time they were sent, evenly paced."""
-    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0})
+    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0, "enable.idempotence": True})
     begin = time.perf_counter()
     for i in range(messages):
         time.sleep(max(0.0, begin + i / rate - time.perf_counter()))
@@ -82,7 +82,8 @@ def _fill(bootstrap: str, name: str, users: Iterable[bytes], accounts: Iterable[
     admin = AdminClient({"bootstrap.servers": bootstrap})
     for answer in admin.create_topics([NewTopic(topic, 1, 1) for topic in topics]).values():
         answer.result()
-    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 20, "queue.buffering.max.messages": 1_000_000})
+    settings = {"linger.ms": 20, "enable.idempotence": True, "queue.buffering.max.messages": 1_000_000}
+    producer = Producer({"bootstrap.servers": bootstrap, **settings})
     for topic, values in zip(topics, (users, accounts), strict=True):
         for value in values:
             while True:

@@ -18,7 +18,7 @@ def main(servers: str) -> None:
     missing = [NewTopic(topic, 2, 1) for topic in ("users_v1", "accounts_v1") if topic not in existing]
     for made in (admin.create_topics(missing) if missing else {}).values():
         made.result()
-    producer = Producer({"bootstrap.servers": servers})
+    producer = Producer({"bootstrap.servers": servers, "enable.idempotence": True})
 
     def send(topic: str, **fields: object) -> None:
         producer.produce(topic, json.dumps(fields))

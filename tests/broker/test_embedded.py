@@ -32,7 +32,7 @@ signal.pause()
 
 
 def write(broker: EmbeddedBroker, topic: str, *values: bytes) -> None:
-    producer = Producer({"bootstrap.servers": broker.bootstrap, "acks": "all"})
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "enable.idempotence": True})
     for value in values:
         producer.produce(topic, value, partition=0)
     assert producer.flush(30) == 0

@@ -15,7 +15,12 @@ Produce = Callable[..., None]
 def produce_to(bootstrap: str) -> Produce:
     """A function that writes values to one partition and returns when they are there."""
     producer = Producer(
-        {"bootstrap.servers": bootstrap, "acks": "all", "linger.ms": 0, "message.max.bytes": 10_000_000}
+        {
+            "bootstrap.servers": bootstrap,
+            "enable.idempotence": True,  # or a retry, usual on a new topic, changes the order of records
+            "linger.ms": 0,
+            "message.max.bytes": 10_000_000,
+        }
     )
 
     def produce(topic: str, values: Sequence[bytes | None], partition: int = 0, key: bytes | None = None) -> None:

@@ -66,7 +66,7 @@ def test_latest_awaits_nothing(find: Find, new_topic: MakeTopic, produce: Produc
 def test_a_time_begins_at_its_first_record(broker: EmbeddedBroker, find: Find, new_topic: MakeTopic) -> None:
     """Records before it are not awaited; a partition without later ones starts at its end."""
     topic = new_topic(2, **{"message.timestamp.before.max.ms": str(2**63 - 1)})
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "enable.idempotence": True})
     for at_s in (100, 200, 300):
         producer.produce(topic, b"x", partition=0, timestamp=at_s * 1000)
     producer.produce(topic, b"x", partition=1, timestamp=100_000)

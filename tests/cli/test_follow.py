@@ -48,7 +48,7 @@ def follow(file: Path, *options: str) -> subprocess.Popen[str]:
 
 
 def send(broker: EmbeddedBroker, topic: str, *values: object) -> None:
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "enable.idempotence": True})
     for value in values:
         producer.produce(topic, value if isinstance(value, bytes) else json.dumps(value))
     assert producer.flush(30) == 0

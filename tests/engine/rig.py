@@ -79,7 +79,14 @@ class Generation:
         """Sends the records in order and waits until Kafka has them; returns where they are."""
         servers = self.config.kafka.for_librdkafka()["bootstrap.servers"]
         # Compressed, a record may be larger than its topic's limit, as anyone's may be.
-        producer = Producer({"bootstrap.servers": servers, "compression.type": "gzip", "message.max.bytes": 10_000_000})
+        producer = Producer(
+            {
+                "bootstrap.servers": servers,
+                "enable.idempotence": True,  # or a retry, usual on a new topic, changes the order of records
+                "compression.type": "gzip",
+                "message.max.bytes": 10_000_000,
+            }
+        )
         places: list[Place] = []
 
         def delivered(record: Sent) -> Callable[[Any, Any], None]:
