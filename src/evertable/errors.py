@@ -15,7 +15,17 @@ EvertableError
 ├── EngineError                ENGINE_FAILED           the engine process did not start or died
 │   ├── NotEnoughSlotsError    NOT_ENOUGH_SLOTS
 │   └── QueryFailedError       QUERY_FAILED            one generation's query stopped with an error
-└── ChangelogError             CHANGELOG_FORMAT        a record that this version cannot read
+├── ChangelogError             CHANGELOG_FORMAT        a record that this version cannot read
+└── RequestError                                       what a viewer asked for cannot be met: docs/PROTOCOL.md
+    ├── TableNotFoundError         TABLE_NOT_FOUND
+    ├── NotReadyError              NOT_READY               the name is known, but no generation is live yet
+    ├── ColumnNotFoundError        COLUMN_NOT_FOUND
+    ├── FilterError                FILTER_INVALID          with the position in the filter
+    ├── FilterTooLongError         FILTER_TOO_LONG
+    ├── PageTooLargeError          PAGE_TOO_LARGE
+    ├── TooManySubscriptionsError  TOO_MANY_SUBSCRIPTIONS
+    ├── SubscriptionExistsError    SUBSCRIPTION_EXISTS
+    └── SubscriptionNotFoundError  SUBSCRIPTION_NOT_FOUND
 """
 
 from __future__ import annotations
@@ -129,3 +139,51 @@ class QueryFailedError(EngineError):
 
 class ChangelogError(EvertableError):
     condition = "CHANGELOG_FORMAT"
+
+
+class RequestError(EvertableError):
+    """What a viewer asked for cannot be met; others are not touched by it."""
+
+    condition = "REQUEST_INVALID"
+
+
+class TableNotFoundError(RequestError):
+    condition = "TABLE_NOT_FOUND"
+
+
+class NotReadyError(RequestError):
+    condition = "NOT_READY"
+
+
+class ColumnNotFoundError(RequestError):
+    condition = "COLUMN_NOT_FOUND"
+
+
+class FilterError(RequestError):
+    """A filter that cannot be read or does not fit; ``position`` counts characters from 0."""
+
+    condition = "FILTER_INVALID"
+
+    def __init__(self, what: str, position: int) -> None:
+        super().__init__(what)
+        self.position = position
+
+
+class FilterTooLongError(RequestError):
+    condition = "FILTER_TOO_LONG"
+
+
+class PageTooLargeError(RequestError):
+    condition = "PAGE_TOO_LARGE"
+
+
+class TooManySubscriptionsError(RequestError):
+    condition = "TOO_MANY_SUBSCRIPTIONS"
+
+
+class SubscriptionExistsError(RequestError):
+    condition = "SUBSCRIPTION_EXISTS"
+
+
+class SubscriptionNotFoundError(RequestError):
+    condition = "SUBSCRIPTION_NOT_FOUND"

@@ -1,0 +1,1 @@
+"""The Python client: pages of live tables, watched or read whole."""

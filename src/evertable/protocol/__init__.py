@@ -1,0 +1,1 @@
+"""``evertable.v1``, frame by frame: docs/PROTOCOL.md as code, without a socket."""

@@ -1,0 +1,116 @@
+"""Small tables that keep their newest rows: status, logs, control messages, generations, dead letters."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from evertable.config.columns import Column
+from evertable.tables.table import Extent, Slots, schema_of
+
+Row = tuple[Any, ...]
+
+
+class BoundedTable:
+    """At most ``limit`` rows, appended or put in place by key; the oldest make room for new ones."""
+
+    def __init__(self, columns: Sequence[Column], limit: int, on_change: Callable[[], None] = lambda: None) -> None:
+        self.columns = tuple(columns)
+        self.lock = threading.RLock()
+        self._schema = schema_of(self.columns)
+        self._limit = limit
+        self._on_change = on_change
+        self._rows: dict[int, Row] = {}  # by slot, in order of arrival
+        self._versions: dict[int, int] = {}
+        self._slots: dict[Hashable, int] = {}
+        self._keys: dict[int, Hashable] = {}
+        self._first = self._version = 0
+
+    @property
+    def extent(self) -> Extent:
+        with self.lock:
+            return Extent(self._version, self._first, len(self._rows))
+
+    @property
+    def nbytes(self) -> int:
+        return sum(len(value) for row in self.rows() for value in row if isinstance(value, str | bytes))
+
+    def rows(self) -> list[Row]:
+        """All rows, in order of arrival."""
+        with self.lock:
+            return list(self._rows.values())
+
+    def append(self, rows: Iterable[Row]) -> None:
+        """Adds rows behind those that are there."""
+        self._write([(None, row) for row in rows])
+
+    def put(self, rows: Mapping[Hashable, Row]) -> None:
+        """Writes each row in the place of the one with its key, or behind all others."""
+        self._write(list(rows.items()))
+
+    def changed(self, slots: Slots, since: int) -> bool:
+        with self.lock:
+            return any(self._versions.get(slot, 0) > since for slot in slots.tolist())
+
+    def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
+        with self.lock:
+            rows = [self._rows[slot] for slot in slots.tolist()]
+        return _batch(rows, self._schema, columns)
+
+    def snapshot(self) -> BoundedSnapshot:
+        with self.lock:
+            return BoundedSnapshot(self.columns, self.extent, self.rows())
+
+    def _write(self, rows: Sequence[tuple[Hashable | None, Row]]) -> None:
+        if not rows:
+            return
+        with self.lock:
+            self._version += 1
+            for key, row in rows:
+                if len(row) != len(self.columns):
+                    raise ValueError(f"a row of {len(row)} values for a table of {len(self.columns)} columns")
+                slot = self._slots.get(key, self._first + len(self._rows)) if key is not None else None
+                slot = self._first + len(self._rows) if slot is None else slot
+                if key is not None:
+                    self._slots[key], self._keys[slot] = slot, key
+                self._rows[slot] = row
+                self._versions[slot] = self._version
+                if len(self._rows) > self._limit:
+                    self._drop_first()
+        self._on_change()
+
+    def _drop_first(self) -> None:
+        del self._rows[self._first], self._versions[self._first]
+        if (key := self._keys.pop(self._first, None)) is not None:
+            del self._slots[key]
+        self._first += 1
+
+
+class BoundedSnapshot:
+    """The rows of a bounded table at one moment."""
+
+    def __init__(self, columns: tuple[Column, ...], extent: Extent, rows: list[Row]) -> None:
+        self.columns = columns
+        self.extent = extent
+        self._schema = schema_of(columns)
+        self._rows = rows
+
+    def column(self, index: int) -> pa.ChunkedArray:
+        values = pa.array([row[index] for row in self._rows], self._schema.types[index])
+        return pa.chunked_array([values], self._schema.types[index])
+
+    def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
+        places = np.asarray(slots) - self.extent.first
+        return _batch([self._rows[place] for place in places.tolist()], self._schema, columns)
+
+
+def _batch(rows: Sequence[Row], schema: pa.Schema, columns: Sequence[int]) -> pa.RecordBatch:
+    fields = [schema.field(index) for index in columns]
+    arrays = [pa.array([row[index] for row in rows], schema.types[index]) for index in columns]
+    if not fields:
+        return pa.RecordBatch.from_struct_array(pa.array([{}] * len(rows), pa.struct([])))
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))

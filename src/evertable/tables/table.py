@@ -1,0 +1,75 @@
+"""What every live table offers, whatever it is made of: slots to read by, a version that only grows, snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from evertable.changelog.schema import arrow_type
+from evertable.config.columns import Column
+
+Slots = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Which slots a table holds at a version: ``total`` of them from ``first`` on, in order of arrival."""
+
+    version: int
+    first: int
+    total: int
+
+    @property
+    def end(self) -> int:
+        return self.first + self.total
+
+
+class Readable(Protocol):
+    """Rows by slot."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]: ...
+
+    @property
+    def extent(self) -> Extent: ...
+
+    def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
+        """The rows of these slots, in that order, with these columns (by index); every slot must be there."""
+        ...
+
+
+class Snapshot(Readable, Protocol):
+    """A table as it was at one moment; any thread may read it for as long as it likes."""
+
+    def column(self, index: int) -> pa.ChunkedArray:
+        """A column's values in the order of slots, ``extent.total`` of them."""
+        ...
+
+
+class Table(Readable, Protocol):
+    """A live table. It changes under its ``lock``; hold that to see several things of one version."""
+
+    @property
+    def lock(self) -> AbstractContextManager[Any]: ...
+
+    def changed(self, slots: Slots, since: int) -> bool:
+        """Whether a cell in one of these slots was written after that version."""
+        ...
+
+    def snapshot(self) -> Snapshot: ...
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory it takes."""
+        ...
+
+
+def schema_of(columns: Sequence[Column]) -> pa.Schema:
+    """The Arrow schema of rows with these columns; names may repeat only if the configuration lets them."""
+    return pa.schema([pa.field(column.name, arrow_type(column.type)) for column in columns])

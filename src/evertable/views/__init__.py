@@ -1,0 +1,1 @@
+"""Views: columns, sort, filter, offset and limit over a live table."""
