@@ -14,12 +14,13 @@ from evertable.config.models import (
     LogFormat,
     Logging,
     LogLevel,
-    Section,
     Source,
     Trigger,
 )
 from evertable.config.properties import Properties
 from evertable.config.rendering import effective
+from evertable.config.section import Section
+from evertable.config.server import Server, Tls
 from evertable.config.start import Start
 
 __all__ = [
@@ -40,8 +41,10 @@ __all__ = [
     "RecordField",
     "Role",
     "Section",
+    "Server",
     "Source",
     "Start",
+    "Tls",
     "Trigger",
     "effective",
     "joined_columns",

@@ -11,6 +11,7 @@ from evertable.config.kafka_names import is_security
 from evertable.config.kafka_properties import OFFSET_RESETS
 from evertable.config.problems import Problem, nearest
 from evertable.config.properties import flatten
+from evertable.config.server import SHORT_TOKEN
 
 if TYPE_CHECKING:
     from evertable.config.models import Changelog, Config, Join, Source
@@ -27,6 +28,9 @@ def with_defaults(data: Mapping[str, Any]) -> dict[str, Any]:
     join = data.get("join") or {}
     if isinstance(join, Mapping):
         filled["join"] = _with_sides(join, [str(name) for name in sources])
+    tables = data.get("tables") or {}
+    if isinstance(tables, Mapping) and isinstance(filled.get("join"), Mapping):
+        filled["tables"] = _with_tables(tables, filled["join"], [str(name) for name in sources])
     return filled
 
 
@@ -56,11 +60,24 @@ def _with_sides(join: Mapping[str, Any], sources: list[str]) -> dict[str, Any]:
     return {**given, "left": left, "right": right}
 
 
+def _with_tables(tables: Mapping[str, Any], join: Mapping[str, Any], sources: list[str]) -> dict[str, Any]:
+    """The public names with those that are not given; a source may be meant in another case, by a variable."""
+    spelled = {name.lower(): name for name in (*sources, names.JOINED)}
+    given = {
+        key if key in sources else spelled.get(str(key).lower(), key): name
+        for key, name in tables.items()
+        if name is not None
+    }
+    sides = [side for side in (join.get("left"), join.get("right")) if isinstance(side, str) and side]
+    return {**{side: f"{side}_ui" for side in sides}, names.JOINED: "final_ui", **given}
+
+
 def disagreements(
     app: str | None,
     named: Collection[str] | None,
     sources: Mapping[str, Source],
     join: Join | None,
+    tables: Mapping[str, str] | None,
     changelog: Changelog | None,
 ) -> list[Problem]:
     """What is wrong between sections. A part that is wrong in itself is None, or ``named`` but not in ``sources``."""
@@ -74,6 +91,8 @@ def disagreements(
     ]
     if join is not None:
         found += _join(sources if named is None else named, sources, join)
+    if named is not None and tables is not None:
+        found += _tables(named, tables, () if join is None else (join.left, join.right))
     if app is not None and changelog is not None:
         found += _changelog_names(app, sources, changelog)
     return found
@@ -84,6 +103,8 @@ def _names(named: Collection[str]) -> Iterator[Problem]:
         yield Problem(("sources",), f"at least two are needed, there {'is one' if named else 'are none'}")
     seen: dict[str, str] = {}
     for name in named:
+        if name.lower() == names.JOINED:
+            yield Problem(("sources", name), "is what tables calls the joined table; choose another name")
         other = seen.setdefault(name.lower(), name)
         if other != name:
             yield Problem(("sources", name), f"differs from '{other}' in case only")
@@ -101,6 +122,18 @@ def _join(named: Collection[str], sources: Mapping[str, Source], join: Join) -> 
             mine, theirs = right.key_column.type, left.key_column.type
             yield Problem(("sources", join.right, "key"), f"is {mine}, but the key of '{join.left}' is {theirs}")
         yield from _clashes(left, right)
+
+
+def _tables(named: Collection[str], tables: Mapping[str, str], sides: Collection[str]) -> Iterator[Problem]:
+    seen: dict[str, str] = {}
+    for key, name in tables.items():
+        if key != names.JOINED and key not in named:
+            if key not in sides:  # that one is the join's problem
+                yield Problem(("tables", key), f"is no source; {nearest(key, (*named, names.JOINED))}")
+        elif name in names.OPERATORS:
+            yield Problem(("tables", key), f"'{name}' is one of the operators' tables; choose another name")
+        elif (other := seen.setdefault(name, key)) != key:
+            yield Problem(("tables", key), f"'{name}' is the name of {other}'s table too")
 
 
 def _clashes(left: Source, right: Source) -> Iterator[Problem]:
@@ -145,6 +178,12 @@ def remarks(config: Config) -> Iterator[Problem]:
     for name in config.sources:
         if name not in (config.join.left, config.join.right):
             yield Problem(("sources", name), "is not part of the join and is not read")
+    for name in config.tables:
+        if name not in (config.join.left, config.join.right, names.JOINED):
+            yield Problem(("tables", name), "has no effect: the source is not part of the join")
+    token = config.server.token
+    if token is not None and len(token.get_secret_value()) < SHORT_TOKEN:
+        yield Problem(("server", "token"), f"is short enough to be guessed; {SHORT_TOKEN} characters or more are not")
     for name in config.engine.spark:
         if not name.startswith("spark."):
             yield Problem(("engine", "spark", name), "Spark's settings begin with 'spark.'; this may have no effect")

@@ -4,6 +4,7 @@
 and columns are matched whatever their case. In a property (``kafka``, ``engine.spark``) ``_`` stands for the dot:
 ``EVERTABLE_KAFKA__BOOTSTRAP_SERVERS``. A name that is not known yet is taken in lower case if the variable is all
 capitals, else as it is written (``EVERTABLE_ENGINE__SPARK__spark_driver_extraJavaOptions``).
+``EVERTABLE_TOKEN`` is short for ``EVERTABLE_SERVER__TOKEN``, which wins over it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from evertable.config.problems import Problem, dotted, nearest
 from evertable.config.properties import flatten
 
 PREFIX = "EVERTABLE_"
+SHORT = {f"{PREFIX}TOKEN": f"{PREFIX}SERVER__TOKEN"}  # a shorter name for a variable that people set by hand
 
 Path = tuple[str, ...]
 
@@ -34,11 +36,13 @@ class Twins:
         """``data`` with the environment's values; an empty variable counts as not set."""
         result = self._with_flat_properties(dict(data), ())
         for variable in sorted(env):
-            if variable.startswith(PREFIX) and env[variable]:
-                self._set(result, variable, env[variable])
+            if variable in SHORT and env[variable] and not env.get(SHORT[variable]):
+                self._set(result, SHORT[variable], env[variable], named=variable)
+            elif variable.startswith(PREFIX) and env[variable]:
+                self._set(result, variable, env[variable], named=variable)
         return result
 
-    def _set(self, data: dict[str, Data], variable: str, value: str) -> None:
+    def _set(self, data: dict[str, Data], variable: str, value: str, *, named: str) -> None:
         first, *rest = variable.removeprefix(PREFIX).split("__")
         section = first.lower()
         sections = {path[0] for path in self.fields}
@@ -53,7 +57,7 @@ class Twins:
             self.problems.append(Problem((variable,), f"'{section}' is one value; there is nothing below it"))
         else:
             path = self._put(data, (), [section, *rest], value)
-            self.origins[dotted(path)] = variable
+            self.origins[dotted(path)] = named
 
     def _put(self, data: dict[str, Data], at: Path, parts: list[str], value: str) -> Path:
         if _matches(at, self.properties):

@@ -7,15 +7,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from evertable.config import checks, document
 from evertable.config.document import Data
 from evertable.config.environment import PREFIX, Twins
 from evertable.config.expansion import Expansion
-from evertable.config.models import Changelog, Config, Join, Section, Source
+from evertable.config.models import Changelog, Config, Join, Source, TableName
 from evertable.config.problems import MISSING, NOT_SHOWN, Problem, dotted, touches, worded
 from evertable.config.secrets import MASK, SecretText
+from evertable.config.section import Section
 from evertable.config.structure import PROPERTIES, known_keys, paths
 from evertable.errors import ConfigError
 
@@ -24,6 +25,8 @@ VARIABLE = "EVERTABLE_CONFIG"
 NEXT_STEP = "docs/CONFIGURATION.md describes every key."
 
 Model = TypeVar("Model", bound=Section)
+
+_TABLES = TypeAdapter(dict[str, TableName])
 
 
 def load(path: Path | None = None, env: Mapping[str, str] | None = None) -> Config:
@@ -158,7 +161,19 @@ def _between_sections(data: Mapping[str, Any]) -> list[Problem]:
             sources[name] = source
     named = list(raw) if isinstance(given, dict) else None
     join, changelog = _attempt(Join, filled.get("join"))[0], _attempt(Changelog, filled.get("changelog"))[0]
-    return found + checks.disagreements(str(filled.get("app") or "demo"), named, sources, join, changelog)
+    app, tables = str(filled.get("app") or "demo"), _right_names(filled.get("tables"))
+    return found + checks.disagreements(app, named, sources, join, tables, changelog)
+
+
+def _right_names(tables: object) -> dict[str, str] | None:
+    if not isinstance(tables, dict):
+        return None
+    try:
+        _TABLES.validate_python(tables)
+        wrong = set()
+    except ValidationError as error:
+        wrong = {details["loc"][0] for details in error.errors()}
+    return {str(key): str(name) for key, name in tables.items() if key not in wrong}
 
 
 def _attempt(model: type[Model], value: object) -> tuple[Model | None, list[Problem]]:

@@ -12,9 +12,7 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PrivateAttr,
     ValidationInfo,
@@ -28,6 +26,8 @@ from evertable.config.joins import JoinType
 from evertable.config.kafka_properties import KafkaProperties
 from evertable.config.problems import MISSING, Problem, invalid, nearest
 from evertable.config.properties import Properties
+from evertable.config.section import Section, beside_the_file
+from evertable.config.server import Server
 from evertable.config.start import Start
 
 
@@ -73,21 +73,7 @@ def _parsed(kind: type[Any], parse: Callable[[str], Any]) -> BeforeValidator:
 TopicName = Annotated[str, AfterValidator(names.topic)]
 TopicPart = Annotated[str, AfterValidator(names.topic_part)]
 SourceName = Annotated[str, AfterValidator(names.source)]
-
-
-class Section(BaseModel):
-    """Part of the configuration: unknown keys are errors, a null means the default."""
-
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, hide_input_in_errors=True, arbitrary_types_allowed=True, coerce_numbers_to_str=True
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _nulls_are_defaults(cls, data: Any) -> Any:
-        if data is None:
-            return {}
-        return {key: value for key, value in data.items() if value is not None} if isinstance(data, dict) else data
+TableName = Annotated[str, AfterValidator(names.table)]
 
 
 class Source(Section):
@@ -161,11 +147,7 @@ class Engine(Section):
     def _relative_to_the_file(cls, value: str | None, info: ValidationInfo) -> str | None:
         if value is None or "://" in value or value.startswith("file:"):
             return value
-        folder = (info.context or {}).get("folder", Path())
-        try:
-            return str((folder / Path(value).expanduser()).absolute())
-        except RuntimeError:
-            raise ValueError("there is no such user's folder (~)") from None
+        return beside_the_file(value, info)
 
     @field_validator("interval_s")
     @classmethod
@@ -213,8 +195,14 @@ class Config(Section):
     )
     sources: Mapping[SourceName, Source] = Field(description="at least two, by name")
     join: Join = Field(default=Join(), description="how they are joined")
+    tables: Mapping[str, TableName] = Field(
+        default={},
+        description="the public name of each source's table (by the source's name) and of the `joined` one",
+        json_schema_extra={"default": "`<source>_ui` for each, `joined: final_ui`"},
+    )
     engine: Engine = Field(default_factory=Engine, description="the Spark side")
     changelog: Changelog = Field(default=Changelog(), description="the topics between Spark and the server")
+    server: Server = Field(default=Server(), description="where viewers come in")
     logging: Logging = Field(default=Logging(), description="what Evertable says about itself")
 
     _path: Path | None = PrivateAttr(default=None)
@@ -238,6 +226,15 @@ class Config(Section):
     def right(self) -> Source:
         return self.sources[self.join.right]
 
+    def table_of(self, source: Source) -> str:
+        """The public name of a source's table."""
+        return self.tables[source.name]
+
+    @property
+    def joined_table(self) -> str:
+        """The public name of the joined table."""
+        return self.tables[names.JOINED]
+
     def source_kafka(self, source: Source) -> KafkaProperties:
         """The client properties that reading ``source`` takes."""
         return source.kafka.merged_over(self.kafka)
@@ -259,7 +256,9 @@ class Config(Section):
 
     @model_validator(mode="after")
     def _sections_agree(self) -> Self:
-        if problems := checks.disagreements(self.app, self.sources, self.sources, self.join, self.changelog):
+        if problems := checks.disagreements(
+            self.app, self.sources, self.sources, self.join, self.tables, self.changelog
+        ):
             raise invalid(problems)
         return self
 

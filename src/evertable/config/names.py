@@ -1,4 +1,4 @@
-"""Names that end up in Kafka: topics, and the parts our own topics are named of."""
+"""Names that others see: topics, the parts our own topics are named of, sources and public tables."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ import re
 
 MAX_TOPIC = 249  # Kafka's own limit
 MAX_GENERATION_DIGITS = 10  # room left for them in a changelog's name
+
+MAX_TABLE = 200
+JOINED = "joined"  # what ``tables:`` calls the joined table
+OPERATORS = ("orchestrator_status", "orchestrator_logs", "control_raw", "generations", "dead_letters")
+EXPORTS = (".csv", ".arrow")  # endings of a table's address that ask for a file
 
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 _SOURCE = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*")
@@ -33,6 +38,19 @@ def source(name: str) -> str:
     """``name`` if it can name a source; columns, control keys and environment variables are named after it."""
     if not _SOURCE.fullmatch(name):
         raise ValueError(f"'{name}' cannot name a source; letters, digits and single '_' are fine, a letter first")
+    return name
+
+
+def table(name: str) -> str:
+    """``name`` if a table can be public under it, which makes it part of an address; else ValueError."""
+    if not name.strip():
+        raise ValueError("is empty")
+    if len(name) > MAX_TABLE:
+        raise ValueError(f"a table's name has at most {MAX_TABLE} characters, not {len(name)}")
+    if not name.isprintable() or name != name.strip() or "/" in name or name.startswith("."):
+        raise ValueError(f"'{name}' cannot name a table: no '/', no '.' first, no blanks at the ends, all printable")
+    if name.lower().endswith(EXPORTS):
+        raise ValueError(f"'{name}' would be taken for an export; a table's name does not end in .csv or .arrow")
     return name
 
 

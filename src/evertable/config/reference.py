@@ -17,7 +17,7 @@ from evertable.config.columns import RECORD_FIELD_KINDS, Kind
 from evertable.config.environment import PREFIX
 from evertable.config.loading import FILE, VARIABLE, places_searched
 from evertable.config.properties import Properties
-from evertable.config.structure import ANY, PROPERTIES, Path, fields, sections_of
+from evertable.config.structure import ANY, PROPERTIES, Path, fields, holds_names, sections_of
 
 INTRO = f"""# Configuration
 
@@ -121,6 +121,10 @@ def _twin(path: Path, info: FieldInfo) -> str:
     name = PREFIX + "__".join("<NAME>" if part == ANY else part.upper() for part in path)
     if path in PROPERTIES:
         return f"`{name}__…`"
+    if holds_names(info.annotation):
+        return f"`{name}__<NAME>`"
+    if isinstance(info.json_schema_extra, dict) and "twin" in info.json_schema_extra:
+        return f"`{info.json_schema_extra['twin']}`, `{name}`"
     return f"`{name}__<COLUMN>`" if path[-1] == "columns" else f"`{name}`"
 
 

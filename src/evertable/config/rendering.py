@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from enum import Enum
 
 import yaml
+from pydantic import SecretStr
 
 from evertable.config.columns import Column
 from evertable.config.expansion import escape
-from evertable.config.models import Config, Section
+from evertable.config.models import Config
 from evertable.config.problems import dotted
 from evertable.config.properties import Properties
 from evertable.config.secrets import MASK
+from evertable.config.section import Section
 from evertable.config.start import Start
 
 Path = tuple[str, ...]
@@ -42,6 +44,12 @@ class _Rendering:
                 return {name: _text(text, text == MASK) for name, text in value.masked().items()}
             case Mapping():
                 return {name: self.plain(item, (*at, name)) for name, item in value.items()}
+            case SecretStr():
+                return MASK
+            case tuple() if not all(isinstance(item, Column) for item in value):
+                return [self._hide(str(item), at, str(index)) for index, item in enumerate(value)]
+            case ():
+                return []
             case tuple():
                 return {column.name: self._column(column, (*at, column.name)) for column in value}
             case Enum() | Start():
@@ -55,8 +63,8 @@ class _Rendering:
             return {"from": column.record_field.value}
         return self._hide(str(column.type), at)
 
-    def _hide(self, text: str, at: Path) -> str:
-        return MASK if dotted(at) in self.hidden else _text(text)
+    def _hide(self, text: str, at: Path, *item: str) -> str:
+        return MASK if {dotted(at), dotted((*at, *item))} & self.hidden else _text(text)
 
 
 def _text(text: str, as_it_is: bool = False) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import types
 import typing
 from collections.abc import Iterator, Mapping
 from inspect import isclass
 
 from pydantic.fields import FieldInfo
 
-from evertable.config.models import Config, Section
+from evertable.config.models import Config
 from evertable.config.properties import Properties
+from evertable.config.section import Section
 
 Path = tuple[str, ...]
 ANY = "*"  # stands for the name of a source
@@ -24,12 +26,20 @@ def fields(model: type[Section] = Config, at: Path = ()) -> Iterator[tuple[Path,
 
 
 def sections_of(annotation: object) -> Iterator[tuple[type[Section], Path]]:
-    """The section that a field holds, or several by name."""
+    """The section that a field holds, maybe none, or several by name."""
     if isclass(annotation) and issubclass(annotation, Section):
         yield annotation, ()
     elif typing.get_origin(annotation) is Mapping:
         for inner, below in sections_of(typing.get_args(annotation)[1]):
             yield inner, (ANY, *below)
+    elif typing.get_origin(annotation) is types.UnionType:
+        for choice in typing.get_args(annotation):
+            yield from sections_of(choice)
+
+
+def holds_names(annotation: object) -> bool:
+    """Whether a field holds plain texts by name, each of which can be set on its own."""
+    return typing.get_origin(annotation) is Mapping and not list(sections_of(annotation))
 
 
 def holds_properties(annotation: object) -> bool:
@@ -38,7 +48,8 @@ def holds_properties(annotation: object) -> bool:
 
 
 def paths() -> list[Path]:
-    return [path for path, _ in fields()]
+    named = [(*path, ANY) for path, info in fields() if holds_names(info.annotation)]
+    return [*(path for path, _ in fields()), *named]
 
 
 PROPERTIES: list[Path] = [path for path, info in fields() if holds_properties(info.annotation)]
