@@ -1,0 +1,53 @@
+"""JSON values of a page as Python's own: Decimal, datetime, date, int."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from evertable.config.columns import Column, ColumnType, Kind
+from evertable.protocol.page import Row
+
+
+def from_json(column: ColumnType, value: Any) -> Any:
+    """What a JSON value means in a column of this type; null is None."""
+    decode = _DECODERS.get(column.kind)
+    return value if value is None or decode is None else decode(value)
+
+
+def rows_from_json(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> list[Row]:
+    """A page's rows, decoded column by column."""
+    if not rows or not columns:
+        return [tuple(row) for row in rows]
+    values = []
+    for column, given in zip(columns, zip(*rows, strict=True), strict=True):
+        decode = _DECODERS.get(column.type.kind)
+        values.append(given if decode is None else [None if v is None else decode(v) for v in given])
+    return list(zip(*values, strict=True))
+
+
+def _time(text: str) -> datetime | str:
+    """In UTC. Years that Python has no datetime for, before 1 and after 9999, stay text."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return text
+
+
+def _day(text: str) -> date | str:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return text
+
+
+_DECODERS: Mapping[Kind, Callable[[Any], Any]] = {
+    Kind.LONG: int,
+    Kind.FLOAT: float,
+    Kind.DOUBLE: float,
+    Kind.DECIMAL: Decimal,
+    Kind.DATE: _day,
+    Kind.TIMESTAMP: _time,
+}

@@ -1,0 +1,72 @@
+"""Pages: the rows of a view at one moment, all of one generation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from evertable.config.columns import Column
+from evertable.protocol.answers import Stamp
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a view shows. Pages of one name are ordered by (``publication``, ``version``)."""
+
+    table: str
+    generation: int
+    publication: int
+    version: int
+    total: int
+    """Rows that the filter lets through, before offset and limit."""
+    offset: int
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    missing: tuple[str, ...] = ()
+    """Columns that the view names and that the table has no more."""
+
+    @property
+    def stamp(self) -> Stamp:
+        return Stamp(self.publication, self.version, self.generation)
+
+    def dicts(self) -> list[dict[str, Any]]:
+        """The rows by column name."""
+        names = [column.name for column in self.columns]
+        return [dict(zip(names, row, strict=True)) for row in self.rows]
+
+
+@dataclass(frozen=True)
+class PageRows:
+    """A page's rows as a server keeps them: whose they are, their values, and each as JSON, encoded once."""
+
+    keys: Sequence[int]
+    """What makes a row the same one on the next page; unique within a page."""
+    values: Sequence[Row]
+    json: Sequence[bytes]
+
+    @classmethod
+    def of(cls, keys: Sequence[int], values: Sequence[Row]) -> PageRows:
+        # Copied, because a result of orjson's that is kept pins a kilobyte: six times slower for 10,000 rows.
+        return cls(keys, values, [memoryview(orjson.dumps(row)).tobytes() for row in values])
+
+
+def page_tail(
+    table: str,
+    stamp: Stamp,
+    total: int,
+    offset: int,
+    columns: Iterable[Column],
+    rows: Iterable[bytes],
+    missing: Sequence[str] = (),
+) -> bytes:
+    """A page frame without its prefix, from rows as JSON; with ``{`` before it, what REST answers."""
+    heads = orjson.dumps([{"name": column.name, "type": str(column.type)} for column in columns])
+    lacking = b',"missing":' + orjson.dumps(missing) if missing else b""
+    named = orjson.dumps(table)
+    start = b'"table":%b,%b,"total":%d,"offset":%d,"columns":%b,"rows":[' % (named, stamp.json, total, offset, heads)
+    return b"%b%b]%b}" % (start, b",".join(rows), lacking)

@@ -1,0 +1,108 @@
+"""Rows of a table as JSON values: the table "Values" of docs/PROTOCOL.md, a whole column at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from evertable.config.columns import Column, Kind
+from evertable.protocol.page import Row
+
+MAX_SAFE = 2**53 - 1  # beyond it JavaScript's numbers have gaps
+
+_YEAR_0 = np.datetime64("0000-01-01")
+_YEAR_10000 = np.datetime64("10000-01-01")
+_PLAIN_SCALE = 6  # with more decimals Arrow writes small numbers as 1E-7
+
+
+def rows_of(batch: pa.RecordBatch, columns: Sequence[Column]) -> list[Row]:
+    """The batch's rows with their values as they go into JSON; ``columns`` are those of the batch, in order."""
+    if not columns:
+        return [()] * batch.num_rows
+    values = (_JSON[column.type.kind](array) for column, array in zip(columns, batch.columns, strict=True))
+    return list(zip(*values, strict=True))
+
+
+def _as_is(array: pa.Array) -> list[Any]:
+    return array.to_pylist()  # type: ignore[no-any-return]
+
+
+def _longs(array: pa.Array) -> list[Any]:
+    values = array.to_pylist()
+    numbers = _without_nulls(array, pa.int64())
+    for i in np.flatnonzero((numbers > MAX_SAFE) | (numbers < -MAX_SAFE)).tolist():
+        values[i] = str(values[i])
+    return values  # type: ignore[no-any-return]
+
+
+def _floats(array: pa.Array) -> list[Any]:
+    """As doubles that are spelled with the fewest digits: 1.1, where the float is 1.10000002384…"""
+    return array.cast(pa.string()).cast(pa.float64()).to_pylist()  # type: ignore[no-any-return]
+
+
+def _decimals(array: pa.Array) -> list[Any]:
+    scale = array.type.scale
+    if scale <= _PLAIN_SCALE:
+        return array.cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
+    unscaled = pa.Array.from_buffers(pa.decimal128(38, 0), len(array), array.buffers(), offset=array.offset)
+    return [None if digits is None else _pointed(digits, scale) for digits in unscaled.cast(pa.string()).to_pylist()]
+
+
+def _pointed(digits: str, scale: int) -> str:
+    sign = "-" if digits[0] == "-" else ""
+    padded = digits.removeprefix("-").zfill(scale + 1)
+    return f"{sign}{padded[:-scale]}.{padded[-scale:]}"
+
+
+def _dates(array: pa.Array) -> list[Any]:
+    values = array.cast(pa.string()).to_pylist()
+    for i, text in _far(_without_nulls(array, pa.int32()).astype("M8[D]"), "D"):
+        values[i] = text
+    return values  # type: ignore[no-any-return]
+
+
+def _timestamps(array: pa.Array) -> list[Any]:
+    spaced = array.view(pa.timestamp("us")).cast(pa.string()).to_pylist()  # with the zone it takes 30 times as long
+    values = [None if text is None else f"{text[:-16]}T{text[-15:]}Z" for text in spaced]
+    for i, text in _far(_without_nulls(array, pa.int64()).view("M8[us]"), "us"):
+        values[i] = f"{text}Z"
+    return values
+
+
+def _far(times: npt.NDArray[np.datetime64], unit: Literal["D", "us"]) -> list[tuple[int, str]]:
+    """Where times are outside of the years 0 to 9999, and their text with a sign and six digits of year.
+
+    Only Kafka's own timestamps can be; JavaScript reads them in this form.
+    """
+    places = np.flatnonzero((times < _YEAR_0) | (times >= _YEAR_10000))
+    texts = np.datetime_as_string(times[places], unit=unit) if len(places) else ()
+    return [(int(i), _long_year(str(text))) for i, text in zip(places, texts, strict=True)]
+
+
+def _long_year(text: str) -> str:
+    year, rest = text[0] + text[1:].partition("-")[0], text[1:].partition("-")[2]
+    return f"{int(year):+07d}-{rest}"
+
+
+def _without_nulls(array: pa.Array, plain: pa.DataType) -> npt.NDArray[Any]:
+    """The raw numbers, with 0 for nulls."""
+    numbers = array.view(plain)
+    return (numbers.fill_null(0) if numbers.null_count else numbers).to_numpy()  # type: ignore[no-any-return]
+
+
+_JSON: Mapping[Kind, Callable[[pa.Array], list[Any]]] = {
+    Kind.STRING: _as_is,
+    Kind.BOOLEAN: _as_is,
+    Kind.INT: _as_is,
+    Kind.LONG: _longs,
+    Kind.FLOAT: _floats,
+    Kind.DOUBLE: _as_is,
+    Kind.DECIMAL: _decimals,
+    Kind.DATE: _dates,
+    Kind.TIMESTAMP: _timestamps,
+    Kind.JSON: _as_is,
+}

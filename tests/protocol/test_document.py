@@ -1,0 +1,135 @@
+"""docs/PROTOCOL.md and the code say the same."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evertable import __version__
+from evertable.config.columns import Column, ColumnType, Kind
+from evertable.errors import FilterError, NotReadyError, RequestError
+from evertable.protocol import answers
+from evertable.protocol.answers import Stamp
+from evertable.protocol.frames import (
+    MAX_FILTER_CHARS,
+    MAX_FRAME_BYTES,
+    SUBPROTOCOL,
+    ChangeView,
+    CloseCode,
+    Limits,
+    Ping,
+    Request,
+    Subscribe,
+    Unsubscribe,
+    encode,
+    parse,
+)
+from evertable.protocol.page import PageRows, page_tail
+from evertable.protocol.patch import Patch, patch_tail
+from evertable.views.view import View
+
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "PROTOCOL.md").read_text()
+
+
+def section(title: str) -> str:
+    return re.split(r"^##+ ", DOCUMENT.split(f"## {title}", 1)[1], maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def table(title: str) -> list[list[str]]:
+    """The cells of a section's tables, heads left out."""
+    lines = [line for line in section(title).splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def examples() -> dict[str, dict[str, Any]]:
+    """Every frame that the document shows, by its type."""
+    found: dict[str, dict[str, Any]] = {}
+    decoder = json.JSONDecoder()
+    for block in re.findall(r"```json\n(.*?)```", DOCUMENT, re.DOTALL):
+        text = block.strip()
+        while text:
+            frame, end = decoder.raw_decode(text)
+            found[frame["type"]] = frame
+            text = text[end:].strip()
+    return found
+
+
+REQUESTS: dict[str, Request] = {
+    "subscribe": Subscribe(
+        "a", "final_ui", 1, View(("name", "balance"), ("-balance", "name"), "balance > 100", 0, 100, False)
+    ),
+    "view": ChangeView("a", 2, View(sort=("name",))),
+    "unsubscribe": Unsubscribe("a"),
+    "ping": Ping(7),
+}
+
+COLUMNS = (Column("name", ColumnType(Kind.STRING)), Column("balance", ColumnType(Kind.DOUBLE)))
+ROWS = PageRows.of([0, 1], [("Ada", 120.5), ("Bob", None)]).json
+PATCH = Patch([(0, 0, [("Eve", 300.0)]), (2, 1, [])], [(1, 1, 121.0)])
+ANSWERS: dict[str, bytes] = {
+    "welcome": answers.welcome(__version__, Limits()),
+    "pong": answers.pong(7),
+    "page": answers.prefix("page", "a", 1) + page_tail("final_ui", Stamp(5, 1042, 3), 2, 0, COLUMNS, ROWS),
+    "patch": answers.prefix("patch", "a", 1) + patch_tail(Stamp(5, 1043, 3), 3, 0, PATCH),
+    "total": answers.prefix("total", "a", 1) + answers.total_tail(Stamp(5, 1044, 3), 4),
+    "waiting": answers.waiting("a", 1, "final_ui"),
+    "error": answers.error("a", 2, FilterError("expected a value after '>', found the end", 9)),
+}
+
+
+def test_every_frame_has_an_example() -> None:
+    assert set(examples()) == set(REQUESTS) | set(ANSWERS)
+
+
+@pytest.mark.parametrize("kind", REQUESTS)
+def test_requests_are_parsed_as_documented(kind: str) -> None:
+    assert parse(json.dumps(examples()[kind])) == REQUESTS[kind]
+
+
+@pytest.mark.parametrize("kind", REQUESTS)
+def test_requests_are_written_as_documented(kind: str) -> None:
+    """A client writes all fields, so that a default in the document shows as what it is."""
+    shown, written = examples()[kind], json.loads(encode(REQUESTS[kind]))
+    assert {**written, "view": {}} == {**shown, "view": {}} if "view" in shown else written == shown
+    assert shown.get("view", {}).items() <= written.get("view", {}).items()
+
+
+@pytest.mark.parametrize("kind", ANSWERS)
+def test_answers_are_written_as_documented(kind: str) -> None:
+    assert json.loads(ANSWERS[kind]) == examples()[kind]
+    assert list(json.loads(ANSWERS[kind])) == list(examples()[kind])
+
+
+def test_close_codes() -> None:
+    documented = {int(code): name.strip("`") for code, name, _ in table("Close codes")}
+    assert set(documented) == set(CloseCode)
+    assert all(CloseCode(code).name == name for code, name in documented.items() if name)
+
+
+def test_conditions() -> None:
+    """Every error that a request can have, but the one that is said with ``waiting`` instead."""
+    documented = {condition.strip("`") for condition, _ in table("Errors")}
+    assert documented == {error.condition for error in RequestError.__subclasses__()} - {NotReadyError.condition}
+
+
+def test_limits() -> None:
+    documented = {name: int(default.replace(",", "")) for name, _, default in table("Limits")}
+    assert documented["rows in a page"] == Limits().page
+    assert documented["subscriptions on a socket"] == Limits().subscriptions
+    assert documented["bytes in a client's frame"] == MAX_FRAME_BYTES
+    assert documented["characters in a filter"] == MAX_FILTER_CHARS
+    assert examples()["welcome"]["limits"] == asdict(Limits())
+
+
+def test_the_subprotocol() -> None:
+    assert DOCUMENT.startswith(f"# The protocol of live tables: `{SUBPROTOCOL}`\n")
+
+
+def test_every_column_type_has_its_json() -> None:
+    named = {kind for kinds, *_ in table("Values") for kind in re.findall(r"`(\w+)", kinds)}
+    assert named == set(Kind)

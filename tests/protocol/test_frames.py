@@ -1,0 +1,158 @@
+"""Requests are taken strictly: what is not in the protocol is refused, with a reason."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evertable.protocol.frames import (
+    MAX_INTEGER,
+    MAX_REASON_BYTES,
+    BadFrameError,
+    ChangeView,
+    Ping,
+    Request,
+    Subscribe,
+    Unsubscribe,
+    encode,
+    parse,
+)
+from evertable.views.view import View
+
+names = st.text(st.characters(codec="utf-8"), max_size=8)
+numbers = st.integers(0, MAX_INTEGER)
+views = st.builds(
+    View,
+    st.none() | st.lists(names).map(tuple),
+    st.lists(names).map(tuple),
+    st.text(st.characters(codec="utf-8")),
+    numbers,
+    numbers,
+    st.booleans(),
+)
+ids = st.text(st.characters(codec="utf-8"), min_size=1, max_size=64)
+requests: st.SearchStrategy[Request] = st.one_of(
+    st.builds(Subscribe, ids, names, numbers, views),
+    st.builds(ChangeView, ids, numbers, views),
+    st.builds(Unsubscribe, ids),
+    st.builds(Ping, numbers),
+)
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.sampled_from(["type", "id", "view"]), inner),
+)
+
+
+@given(requests)
+def test_what_is_encoded_is_parsed_back(request: Request) -> None:
+    assert parse(encode(request)) == request
+
+
+@pytest.mark.parametrize(
+    ("text", "request_"),
+    [
+        ('{"type":"subscribe","id":"a","table":"t"}', Subscribe("a", "t", 0, View())),
+        ('{"type":"view","id":"a"}', ChangeView("a", 0, View())),
+        ('{"type":"ping"}', Ping(0)),
+        ('{"type":"view","id":"a","view":{"columns":null}}', ChangeView("a", 0, View())),
+        ('{"type":"view","id":"a","view":{"columns":[]}}', ChangeView("a", 0, View(columns=()))),
+        (f'{{"type":"unsubscribe","id":"{"😀" * 64}"}}', Unsubscribe("😀" * 64)),
+    ],
+)
+def test_what_is_left_out_has_its_default(text: str, request_: Request) -> None:
+    assert parse(text) == request_
+
+
+INTEGER = "is not an integer from 0 to 2^53-1"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "not JSON: "),
+        ("{", "not JSON: "),
+        ("NaN", "not JSON: "),
+        ('{"type":"ping","tag":NaN}', "not JSON: "),
+        ('{"type":"ping"} x', "not JSON: "),
+        ('"\\ud800"', "not JSON: "),
+        ('{"type":"\ud800"}', "not JSON: "),
+        ("[" * 60_000, "not JSON: "),
+        ('{"type":"ping","tag":' + "[" * 2_000 + "]" * 2_000 + "}", "not JSON: "),
+        ("[]", "not an object"),
+        ("null", "not an object"),
+        ("7", "not an object"),
+        ("{}", "'type' is missing"),
+        ('{"type":null}', "unknown type null"),
+        ('{"type":["ping"]}', 'unknown type ["ping"]'),
+        ('{"type":"PING"}', 'unknown type "PING"'),
+        ('{"type":"page"}', 'unknown type "page"'),
+        ('{"type":"unsubscribe"}', "'id' is missing"),
+        ('{"type":"unsubscribe","id":null}', "'id' is missing"),
+        ('{"type":"unsubscribe","id":7}', "'id' is not a string"),
+        ('{"type":"unsubscribe","id":""}', "'id' has not 1 to 64 characters"),
+        (f'{{"type":"unsubscribe","id":"{"x" * 65}"}}', "'id' has not 1 to 64 characters"),
+        ('{"type":"unsubscribe","id":"a","tag":1}', 'unknown field "tag" in unsubscribe'),
+        ('{"type":"subscribe","id":"a"}', "'table' is missing"),
+        ('{"type":"ping","tag":true}', f"'tag' {INTEGER}"),
+        ('{"type":"ping","tag":1.0}', f"'tag' {INTEGER}"),
+        ('{"type":"ping","tag":"1"}', f"'tag' {INTEGER}"),
+        ('{"type":"ping","tag":-1}', f"'tag' {INTEGER}"),
+        ('{"type":"ping","tag":null}', f"'tag' {INTEGER}"),
+        ('{"type":"ping","tag":9007199254740992}', f"'tag' {INTEGER}"),
+        ('{"type":"ping","tag":' + "9" * 30 + "}", f"'tag' {INTEGER}"),
+        ('{"type":"view","id":"a","view":null}', "'view' is not an object"),
+        ('{"type":"view","id":"a","view":[]}', "'view' is not an object"),
+        ('{"type":"view","id":"a","view":{"sort":null}}', "'sort' is not an array of names"),
+        ('{"type":"view","id":"a","view":{"sort":"name"}}', "'sort' is not an array of names"),
+        ('{"type":"view","id":"a","view":{"columns":["a",1]}}', "'columns' is not an array of names"),
+        ('{"type":"view","id":"a","view":{"filter":null}}', "'filter' is not a string"),
+        ('{"type":"view","id":"a","view":{"offset":-1}}', f"'offset' {INTEGER}"),
+        ('{"type":"view","id":"a","view":{"limit":1e2}}', f"'limit' {INTEGER}"),
+        ('{"type":"view","id":"a","view":{"newestFirst":0}}', "'newestFirst' is not a boolean"),
+        ('{"type":"view","id":"a","view":{"newest_first":true}}', 'unknown field "newest_first" in view'),
+    ],
+)
+def test_what_is_not_a_request_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(BadFrameError) as refused:
+        parse(text)
+    assert refused.value.reason.startswith(reason)
+
+
+@given(st.text())
+def test_a_reason_fits_into_a_close_frame(text: str) -> None:
+    """Cut between characters, whatever was sent."""
+    reason = BadFrameError("é" + text * 20).reason
+    assert len(reason.encode()) <= MAX_REASON_BYTES
+    assert "\ufffd" not in reason or "\ufffd" in text
+
+
+def accepted_or_refused(text: str) -> None:
+    with contextlib.suppress(BadFrameError):
+        assert isinstance(parse(text), Request)
+
+
+@given(st.binary() | anything.map(lambda value: json.dumps(value).encode()))
+def test_any_text_is_a_request_or_refused(raw: bytes) -> None:
+    accepted_or_refused(raw.decode("utf-8", "surrogateescape"))
+
+
+@given(requests, st.data())
+def test_a_request_with_a_field_changed_is_a_request_or_refused(request: Request, data: st.DataObject) -> None:
+    frame: dict[str, Any] = json.loads(encode(request))
+    target = frame["view"] if "view" in frame and data.draw(st.booleans()) else frame
+    field = data.draw(st.sampled_from(sorted(target)) | st.text())
+    target[field] = data.draw(anything)
+    accepted_or_refused(json.dumps(frame))
+
+
+@given(requests, st.integers(0, 300), st.text(max_size=3), st.integers(0, 3))
+def test_a_request_with_characters_changed_is_a_request_or_refused(
+    request: Request, at: int, put: str, remove: int
+) -> None:
+    text = encode(request)
+    accepted_or_refused(text[:at] + put + text[at + remove :])
