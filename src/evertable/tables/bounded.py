@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from evertable.config.columns import Column
-from evertable.tables.table import Extent, Slots, schema_of
+from evertable.tables.table import Extent, Slots, batch_of, schema_of
 
 Row = tuple[Any, ...]
 
@@ -21,7 +21,6 @@ class BoundedTable:
     def __init__(self, columns: Sequence[Column], limit: int, on_change: Callable[[], None] = lambda: None) -> None:
         self.columns = tuple(columns)
         self.lock = threading.RLock()
-        self._schema = schema_of(self.columns)
         self._limit = limit
         self._on_change = on_change
         self._rows: dict[int, Row] = {}  # by slot, in order of arrival
@@ -59,7 +58,7 @@ class BoundedTable:
     def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
         with self.lock:
             rows = [self._rows[slot] for slot in slots.tolist()]
-        return _batch(rows, self._schema, columns)
+        return _batch(self.columns, rows, columns)
 
     def snapshot(self) -> BoundedSnapshot:
         with self.lock:
@@ -96,21 +95,19 @@ class BoundedSnapshot:
     def __init__(self, columns: tuple[Column, ...], extent: Extent, rows: list[Row]) -> None:
         self.columns = columns
         self.extent = extent
-        self._schema = schema_of(columns)
+        self._types = schema_of(columns).types
         self._rows = rows
 
     def column(self, index: int) -> pa.ChunkedArray:
-        values = pa.array([row[index] for row in self._rows], self._schema.types[index])
-        return pa.chunked_array([values], self._schema.types[index])
+        values = pa.array([row[index] for row in self._rows], self._types[index])
+        return pa.chunked_array([values], self._types[index])
 
     def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
         places = np.asarray(slots) - self.extent.first
-        return _batch([self._rows[place] for place in places.tolist()], self._schema, columns)
+        return _batch(self.columns, [self._rows[place] for place in places.tolist()], columns)
 
 
-def _batch(rows: Sequence[Row], schema: pa.Schema, columns: Sequence[int]) -> pa.RecordBatch:
-    fields = [schema.field(index) for index in columns]
-    arrays = [pa.array([row[index] for row in rows], schema.types[index]) for index in columns]
-    if not fields:
-        return pa.RecordBatch.from_struct_array(pa.array([{}] * len(rows), pa.struct([])))
-    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+def _batch(table: Sequence[Column], rows: Sequence[Row], columns: Sequence[int]) -> pa.RecordBatch:
+    types = schema_of(table).types
+    arrays = [pa.array([row[index] for row in rows], types[index]) for index in columns]
+    return batch_of(table, columns, arrays, len(rows))

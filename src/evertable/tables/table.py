@@ -59,7 +59,7 @@ class Table(Readable, Protocol):
     def lock(self) -> AbstractContextManager[Any]: ...
 
     def changed(self, slots: Slots, since: int) -> bool:
-        """Whether a cell in one of these slots was written after that version."""
+        """Whether a cell was written after that version in one of these slots, all of which were there then."""
         ...
 
     def snapshot(self) -> Snapshot: ...
@@ -73,3 +73,10 @@ class Table(Readable, Protocol):
 def schema_of(columns: Sequence[Column]) -> pa.Schema:
     """The Arrow schema of rows with these columns; names may repeat only if the configuration lets them."""
     return pa.schema([pa.field(column.name, arrow_type(column.type)) for column in columns])
+
+
+def batch_of(columns: Sequence[Column], chosen: Sequence[int], arrays: Sequence[pa.Array], rows: int) -> pa.RecordBatch:
+    """A batch of the chosen columns, also if there are none."""
+    if not chosen:
+        return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
+    return pa.RecordBatch.from_arrays(list(arrays), schema=schema_of([columns[index] for index in chosen]))

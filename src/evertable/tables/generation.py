@@ -1,0 +1,166 @@
+"""One generation's tables: both sources, the joined table and the dead letters, folded from its changelog."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+import pyarrow as pa
+
+from evertable.changelog.changes import Changes
+from evertable.changelog.ids import pack
+from evertable.changelog.schema import Side
+from evertable.config.columns import Column, ColumnType, Kind
+from evertable.config.joins import JoinType, joined_columns
+from evertable.tables.bounded import BoundedTable, Row
+from evertable.tables.join_table import JoinedTable
+from evertable.tables.joined import INDEXES, Matches
+from evertable.tables.numbering import Keys, Numbering
+from evertable.tables.source import SourceTable
+from evertable.tables.waiting import Pairs, Waiting
+
+MAX_DEAD_LETTERS = 10_000
+
+_STRING = ColumnType(Kind.STRING)
+DEAD_LETTER_COLUMNS = (
+    Column("source", _STRING),
+    Column("topic", _STRING),
+    Column("partition", ColumnType(Kind.INT)),
+    Column("offset", ColumnType(Kind.LONG)),
+    Column("ts", _STRING),
+    Column("reason", _STRING),
+    Column("raw", _STRING),
+)
+
+
+@dataclass(frozen=True)
+class Input:
+    """What the tables need to know of a source."""
+
+    name: str
+    topic: str
+    key: str
+    columns: tuple[Column, ...]
+
+
+class GenerationTables:
+    """Folds changes into tables; folding is idempotent and free of order.
+
+    One thread folds, any number read. ``on_change`` is called after each fold that changed something.
+    """
+
+    def __init__(self, left: Input, right: Input, join: JoinType, on_change: Callable[[], None] = lambda: None) -> None:
+        self.lock = threading.RLock()
+        self._inputs = (left, right)
+        self._on_change = on_change
+        self._ts_side = Side.RIGHT if join is JoinType.ASOF else None
+        self.left = SourceTable(left.columns, self.lock, with_ts=self._ts_side is Side.LEFT)
+        self.right = SourceTable(right.columns, self.lock, with_ts=self._ts_side is Side.RIGHT)
+        self._sources = (self.left, self.right)
+        self._chosen = {JoinType.NATURAL: Side.RIGHT, JoinType.ASOF: Side.LEFT}.get(join)
+        self.joined = self._joined_table(join)
+        self.dead_letters = BoundedTable(DEAD_LETTER_COLUMNS, MAX_DEAD_LETTERS)
+        self._rejected = (Numbering(), Numbering())
+        self._waiting = (Waiting(), Waiting())  # for a left row, for a right row
+
+    @property
+    def rejects(self) -> int:
+        """How many records were rejected, those that the table no longer shows included."""
+        return sum(map(len, self._rejected))
+
+    @property
+    def waiting(self) -> int:
+        """How many pairs wait for a row."""
+        return sum(map(len, self._waiting))
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory all of it takes."""
+        with self.lock:
+            parts = (*self._sources, self.joined, self.dead_letters, *self._rejected, *self._waiting)
+            return sum(part.nbytes for part in parts)
+
+    def fold(self, changes: Changes) -> bool:
+        """Adds what is new in these changes; says if anything was."""
+        with self.lock:
+            version = self.joined.version + 1
+            before = len(self.joined.index)
+            fresh = [self._add_rows(side, changes.rows[side], version) for side in Side]
+            grown = len(self.joined.index) > before
+            matched = self._add_pairs(changes.pairs, (fresh[0], fresh[1]), version)
+            if grown or matched:
+                self.joined.version = version
+            rejected = self._add_rejects(changes.rejects)
+        changed = matched or rejected or any(map(len, fresh))
+        if changed:
+            self._on_change()
+        return changed
+
+    def _add_rows(self, side: Side, batch: pa.RecordBatch, version: int) -> Keys:
+        source = self._sources[side]
+        ids = source.add(batch)
+        end = source.extent.total
+        if len(ids):
+            self.joined.index.add_rows(side, end - len(ids), end, version)
+        return ids
+
+    def _add_pairs(self, batch: pa.RecordBatch, fresh: tuple[Keys, Keys], version: int) -> bool:
+        """Fold the pairs of a batch, and those that waited for its rows; others wait on."""
+        parts = [Pairs(*(column.to_numpy() for column in batch.columns))]
+        parts += [self._waiting[side].release(fresh[side]) for side in Side]
+        pairs = Pairs.concat([part for part in parts if len(part)] or parts[:1])
+        if not len(pairs):
+            return False
+        left, right = self.left.slots(pairs.left), self.right.slots(pairs.right)
+        no_left, no_right = left < 0, (left >= 0) & (right < 0)
+        whole = ~(no_left | no_right)
+        if not whole.all():
+            self._waiting[Side.LEFT].add(pairs.left[no_left], pairs.where(no_left))
+            self._waiting[Side.RIGHT].add(pairs.right[no_right], pairs.where(no_right))
+            left, right, pairs = left[whole], right[whole], pairs.where(whole)
+        if not len(pairs):
+            return False
+        order_id = pairs.left if self._chosen is Side.LEFT else pairs.right
+        return self.joined.index.add_matches(Matches(left, right, pairs.order_ts, order_id), version)
+
+    def _add_rejects(self, batch: pa.RecordBatch) -> bool:
+        if not batch.num_rows:
+            return False
+        sides = batch.column("side").to_numpy()
+        ids = pack(batch.column("partition").to_numpy(), batch.column("offset").to_numpy())
+        fresh = np.zeros(len(ids), bool)
+        for side in Side:
+            mine = np.flatnonzero(sides == side)
+            fresh[mine] = self._rejected[side].add(ids[mine])[1]
+        newest = np.flatnonzero(fresh)[-MAX_DEAD_LETTERS:]
+        self.dead_letters.append([self._dead_letter(*row.values()) for row in batch.take(pa.array(newest)).to_pylist()])
+        return bool(len(newest))
+
+    def _dead_letter(self, side: int, partition: int, offset: int, ts: int, reason: str, raw: bytes | None) -> Row:
+        source = self._inputs[side]
+        text = None if raw is None else raw.decode("utf-8", "replace")
+        return (source.name, source.topic, partition, offset, _iso(ts), reason, text)
+
+    def _joined_table(self, join: JoinType) -> JoinedTable:
+        left, right = self._inputs
+        columns, origins = [], []
+        for joined in joined_columns(join, left, right):
+            side = Side.LEFT if joined.source == left.name else Side.RIGHT
+            type_ = joined.column.type if joined.column else ColumnType(Kind.TIMESTAMP)
+            columns.append(Column(joined.name, type_))
+            origins.append((side, self._place(side, joined.column)))
+        return JoinedTable(columns, origins, self._sources, INDEXES[join]())
+
+    def _place(self, side: Side, column: Column | None) -> int:
+        columns = self._inputs[side].columns
+        return columns.index(column) if column else len(columns)
+
+
+def _iso(ms: int) -> str:
+    try:
+        return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    except (OverflowError, ValueError, OSError):
+        return f"{ms} ms"  # a timestamp that no calendar has: it may be why the record was rejected

@@ -1,0 +1,51 @@
+"""Numpy arrays that grow at their end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+_GROWTH = 1.5
+_SMALLEST = 64
+
+
+class GrowingArray:
+    """Values of one type, appended in amortised constant time.
+
+    What ``values`` gave before goes on being valid: growing moves to new memory and leaves the old as it is.
+    """
+
+    def __init__(self, dtype: npt.DTypeLike) -> None:
+        self._buffer: npt.NDArray[Any] = np.empty(_SMALLEST, dtype)
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def nbytes(self) -> int:
+        return self._buffer.nbytes
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        """All values, to be read or written in place."""
+        return self._buffer[: self._size]
+
+    def append(self, values: npt.NDArray[Any]) -> None:
+        self._make_room(len(values))
+        self._buffer[self._size : self._size + len(values)] = values
+        self._size += len(values)
+
+    def extend(self, count: int, value: Any) -> None:
+        """Appends ``value`` so many times."""
+        self._make_room(count)
+        self._buffer[self._size : self._size + count] = value
+        self._size += count
+
+    def _make_room(self, count: int) -> None:
+        if self._size + count > len(self._buffer):
+            larger = np.empty(max(int(len(self._buffer) * _GROWTH), self._size + count), self._buffer.dtype)
+            larger[: self._size] = self.values
+            self._buffer = larger

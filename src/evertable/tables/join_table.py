@@ -1,0 +1,105 @@
+"""The joined table: rows of both sources side by side, put together only where someone looks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from evertable.changelog.schema import Side
+from evertable.config.columns import Column
+from evertable.tables.joined import JoinedIndex, Places
+from evertable.tables.source import SourceTable
+from evertable.tables.store import Rows
+from evertable.tables.table import Extent, Slots, batch_of
+
+Origin = tuple[Side, int]
+"""Where a joined column comes from: the side, and the column's place in what that source stores."""
+
+
+class JoinedTable:
+    """Slots of an index, shown with columns of the two sources that it points into."""
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        origins: Sequence[Origin],
+        sources: tuple[SourceTable, SourceTable],
+        index: JoinedIndex,
+    ) -> None:
+        self.columns = tuple(columns)
+        self.lock = sources[0].lock
+        self.index = index
+        self.version = 0
+        self._origins = tuple(origins)
+        self._sources = sources
+
+    @property
+    def extent(self) -> Extent:
+        with self.lock:
+            return Extent(self.version, 0, len(self.index))
+
+    @property
+    def nbytes(self) -> int:
+        with self.lock:
+            return self.index.nbytes
+
+    def changed(self, slots: Slots, since: int) -> bool:
+        with self.lock:
+            return self.index.written_after(slots, since)
+
+    def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
+        with self.lock:
+            rows = self._rows()
+            places = self.index.sides(slots)
+        return _take(self.columns, self._origins, rows, places, columns)
+
+    def snapshot(self) -> JoinedSnapshot:
+        with self.lock:
+            return JoinedSnapshot(self.columns, self._origins, self.extent, self._rows(), self.index.sides())
+
+    def _rows(self) -> tuple[Rows, Rows]:
+        return self._sources[0].rows(), self._sources[1].rows()
+
+
+class JoinedSnapshot:
+    """A joined table at one moment."""
+
+    def __init__(
+        self,
+        columns: tuple[Column, ...],
+        origins: tuple[Origin, ...],
+        extent: Extent,
+        rows: tuple[Rows, Rows],
+        places: tuple[Places, Places],
+    ) -> None:
+        self.columns = columns
+        self.extent = extent
+        self._origins = origins
+        self._rows = rows
+        self._places = places
+
+    def column(self, index: int) -> pa.ChunkedArray:
+        side, column = self._origins[index]
+        values, places = self._rows[side].column(column), self._places[side]
+        return values.take(pa.array(places, mask=places < 0))
+
+    def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
+        slots = np.asarray(slots)
+        places = (self._places[0][slots], self._places[1][slots])
+        return _take(self.columns, self._origins, self._rows, places, columns)
+
+
+def _take(
+    table: tuple[Column, ...],
+    origins: tuple[Origin, ...],
+    rows: tuple[Rows, Rows],
+    places: tuple[Places, Places],
+    columns: Sequence[int],
+) -> pa.RecordBatch:
+    taken: dict[Origin, pa.Array] = {}
+    for side in Side:
+        wanted = [origins[column] for column in columns if origins[column][0] is side]
+        taken.update(zip(wanted, rows[side].take(places[side], [place for _, place in wanted]), strict=True))
+    return batch_of(table, columns, [taken[origins[column]] for column in columns], len(places[0]))

@@ -1,0 +1,194 @@
+"""The joined table: an index of (left slot, right slot), one class for each join.
+
+What a pair does to it depends on the join; rows and pairs may come in any order and any number of times.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from evertable.changelog.schema import Side
+from evertable.config.joins import JoinType
+from evertable.tables.growing import GrowingArray
+from evertable.tables.numbering import Numbering
+
+Ints = npt.NDArray[np.int64]
+Places = npt.NDArray[np.int32]
+
+NONE = -1
+"""In the place of a slot: there is no row, show nulls."""
+
+
+@dataclass(frozen=True)
+class Matches:
+    """Slots that match. A candidate is chosen by its timestamp, then by its id."""
+
+    left: Ints
+    right: Ints
+    order_ts: Ints
+    order_id: Ints
+
+
+class JoinedIndex(ABC):
+    """Which rows stand side by side in each slot of the joined table, and at which version that was written."""
+
+    def __init__(self) -> None:
+        self._written = GrowingArray(np.int64)
+
+    def __len__(self) -> int:
+        return len(self._written)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(part.nbytes for part in vars(self).values() if isinstance(part, GrowingArray | Numbering))
+
+    def written_after(self, slots: Ints, version: int) -> bool:
+        return bool((self._written.values[slots] > version).any())
+
+    def sides(self, slots: Ints | None = None) -> tuple[Places, Places]:
+        """The left and the right slots that stand in these slots (all, if not said), as a copy."""
+        left, right = (part[: len(self)] if slots is None else part[slots] for part in self._parts())
+        return (left.copy(), right.copy()) if slots is None else (left, right)
+
+    @abstractmethod
+    def _parts(self) -> tuple[Places, Places]: ...
+
+    @abstractmethod
+    def add_rows(self, side: Side, start: int, end: int, version: int) -> None:
+        """The source of that side has got rows in these slots."""
+
+    @abstractmethod
+    def add_matches(self, matches: Matches, version: int) -> bool:
+        """These slots match; says if that changed anything."""
+
+
+class _PairIndex(JoinedIndex):
+    """One row for each pair, whenever it comes and however often."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._left = GrowingArray(np.int32)
+        self._right = GrowingArray(np.int32)
+        self._pairs = Numbering()
+
+    def _parts(self) -> tuple[Places, Places]:
+        return self._left.values, self._right.values
+
+    def _append(self, left: Ints, right: Ints, version: int) -> None:
+        self._left.append(left)
+        self._right.append(right)
+        self._written.extend(len(left), version)
+
+    def _fresh(self, matches: Matches) -> tuple[Ints, Ints]:
+        """The slots of those pairs that were never seen."""
+        fresh = self._pairs.add(matches.left << 32 | matches.right)[1]
+        return matches.left[fresh], matches.right[fresh]
+
+
+class InnerIndex(_PairIndex):
+    """``inner``: a row for each pair, appended."""
+
+    def add_rows(self, side: Side, start: int, end: int, version: int) -> None:
+        pass
+
+    def add_matches(self, matches: Matches, version: int) -> bool:
+        left, right = self._fresh(matches)
+        self._append(left, right, version)
+        return bool(len(left))
+
+
+class LeftIndex(_PairIndex):
+    """``left``: a left row shows at once, with nulls; its first match takes that place, later ones are appended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._alone = GrowingArray(np.int32)  # by left slot: where it stands without a match, or NONE
+
+    def add_rows(self, side: Side, start: int, end: int, version: int) -> None:
+        if side is Side.LEFT:
+            self._alone.append(np.arange(len(self), len(self) + end - start))
+            self._append(np.arange(start, end), np.full(end - start, NONE), version)
+
+    def add_matches(self, matches: Matches, version: int) -> bool:
+        left, right = self._fresh(matches)
+        if not len(left):
+            return False
+        alone = self._alone.values
+        lonely = np.flatnonzero(alone[left] != NONE)
+        _, first = np.unique(left[lonely], return_index=True)
+        filling = lonely[first]
+        places = alone[left[filling]]
+        self._right.values[places] = right[filling]
+        self._written.values[places] = version
+        alone[left[filling]] = NONE
+        rest = np.ones(len(left), bool)
+        rest[filling] = False
+        self._append(left[rest], right[rest], version)
+        return True
+
+
+class _ChosenIndex(JoinedIndex):
+    """One row for each row of the ``owner`` side, in the same slot, with the greatest candidate of the other side."""
+
+    owner: Side
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._chosen = GrowingArray(np.int32)
+        self._chosen_ts = GrowingArray(np.int64)
+        self._chosen_id = GrowingArray(np.int64)
+
+    def _parts(self) -> tuple[Places, Places]:
+        owners = np.arange(len(self), dtype=np.int32)
+        return (owners, self._chosen.values) if self.owner is Side.LEFT else (self._chosen.values, owners)
+
+    def sides(self, slots: Ints | None = None) -> tuple[Places, Places]:
+        if slots is None:
+            return super().sides()
+        owners, chosen = slots.astype(np.int32), self._chosen.values[slots]
+        return (owners, chosen) if self.owner is Side.LEFT else (chosen, owners)
+
+    def add_rows(self, side: Side, start: int, end: int, version: int) -> None:
+        if side is self.owner:
+            self._chosen.extend(end - start, NONE)
+            self._chosen_ts.extend(end - start, 0)
+            self._chosen_id.extend(end - start, 0)
+            self._written.extend(end - start, version)
+
+    def add_matches(self, matches: Matches, version: int) -> bool:
+        by_left = self.owner is Side.LEFT
+        owners, others = (matches.left, matches.right) if by_left else (matches.right, matches.left)
+        best = np.lexsort((matches.order_id, matches.order_ts, owners))
+        best = best[np.append(owners[best][1:] != owners[best][:-1], True)]  # the last one of each owner
+        owners, others, times, ids = owners[best], others[best], matches.order_ts[best], matches.order_id[best]
+        shown, shown_ts, shown_id = (part.values for part in (self._chosen, self._chosen_ts, self._chosen_id))
+        same_ts = times == shown_ts[owners]
+        greater = (shown[owners] == NONE) | (times > shown_ts[owners]) | (same_ts & (ids > shown_id[owners]))
+        owners = owners[greater]
+        shown[owners], shown_ts[owners], shown_id[owners] = others[greater], times[greater], ids[greater]
+        self._written.values[owners] = version
+        return bool(len(owners))
+
+
+class NaturalIndex(_ChosenIndex):
+    """``natural``: a row for each left row, with the newest right row of its key, in place."""
+
+    owner = Side.LEFT
+
+
+class AsofIndex(_ChosenIndex):
+    """``asof``: a row for each right row, with the newest left row that is not younger than it, in place."""
+
+    owner = Side.RIGHT
+
+
+INDEXES: dict[JoinType, type[JoinedIndex]] = {
+    JoinType.INNER: InnerIndex,
+    JoinType.LEFT: LeftIndex,
+    JoinType.NATURAL: NaturalIndex,
+    JoinType.ASOF: AsofIndex,
+}

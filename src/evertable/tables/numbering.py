@@ -1,0 +1,92 @@
+"""Keys numbered 0, 1, 2 … in order of first arrival, whole batches at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from evertable.tables.growing import GrowingArray
+
+Keys = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: keys in a row land far apart
+_FREE = -1
+_FULLEST = 0.6
+
+
+class Numbering:
+    """A hash map from 64-bit keys to dense numbers, built like Python's dict: the keys in order, and a sparse index.
+
+    Own code, because neither numpy nor Arrow has a map that grows: this one finds 10,000 keys in about a millisecond
+    at 17–25 bytes a key, wherever they lie (offsets may be sparse, or start at five billion).
+    """
+
+    def __init__(self) -> None:
+        self._keys = GrowingArray(np.int64)
+        self._bits = 10
+        self._index = np.full(1 << self._bits, _FREE, np.int32)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    @property
+    def nbytes(self) -> int:
+        return self._keys.nbytes + self._index.nbytes
+
+    def find(self, keys: Keys) -> Numbers:
+        """The number of each key, -1 for those that have none."""
+        numbers = np.full(len(keys), _FREE, np.int64)
+        if not len(self):
+            return numbers
+        known = self._keys.values
+        searching, places = np.arange(len(keys)), self._hash(keys)
+        while len(searching):
+            at = self._index[places]
+            taken = at != _FREE
+            searching, places, at = searching[taken], places[taken], at[taken]
+            hit = known[at] == keys[searching]
+            numbers[searching[hit]] = at[hit]
+            searching, places = searching[~hit], (places[~hit] + 1) & (len(self._index) - 1)
+        return numbers
+
+    def add(self, keys: Keys) -> tuple[Numbers, Mask]:
+        """The number of each key, and which are the first of their kind: these got a new number, in order."""
+        numbers = self.find(keys)
+        fresh = numbers == _FREE
+        unknown = np.flatnonzero(fresh)
+        if not len(unknown):
+            return numbers, fresh
+        added = keys[unknown]
+        if len(added) > 1 and not np.all(added[1:] > added[:-1]):
+            _, first, kind = np.unique(added, return_index=True, return_inverse=True)
+            rank = np.empty(len(first), np.int64)
+            rank[np.argsort(first)] = np.arange(len(first))
+            numbers[unknown] = len(self) + rank[kind]
+            fresh[unknown] = False
+            fresh[unknown[first]] = True
+            added = added[np.sort(first)]
+        else:
+            numbers[unknown] = np.arange(len(self), len(self) + len(unknown))
+        self._insert(added)
+        return numbers, fresh
+
+    def _hash(self, keys: Keys) -> npt.NDArray[np.int64]:
+        return ((keys.view(np.uint64) * _SPREAD) >> np.uint64(64 - self._bits)).astype(np.int64)
+
+    def _insert(self, keys: Keys) -> None:
+        start = len(self)
+        self._keys.append(keys)
+        if len(self) > _FULLEST * len(self._index):
+            while len(self) > _FULLEST * (1 << self._bits):
+                self._bits += 1
+            self._index = np.full(1 << self._bits, _FREE, np.int32)
+            start = 0
+        numbers = np.arange(start, len(self), dtype=np.int32)
+        places = self._hash(self._keys.values[start:])
+        while len(numbers):
+            free = self._index[places] == _FREE
+            self._index[places[free]] = numbers[free]  # of several that want one place, the last gets it
+            left = self._index[places] != numbers
+            numbers, places = numbers[left], (places[left] + 1) & (len(self._index) - 1)

@@ -1,0 +1,91 @@
+"""A source's rows as a live table: each row once, in order of arrival."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from evertable.config.columns import Column, ColumnType, Kind
+from evertable.tables.numbering import Keys, Numbering, Numbers
+from evertable.tables.store import Rows, RowStore
+from evertable.tables.table import Extent, Slots, batch_of, schema_of
+
+TIMESTAMP = Column("_ts", ColumnType(Kind.TIMESTAMP))
+_TS_TYPE = schema_of([TIMESTAMP]).types[0]
+
+
+class SourceTable:
+    """The typed records of one topic; rows are added and never changed.
+
+    ``with_ts`` keeps the records' timestamps as one more stored column, behind those that are shown.
+    """
+
+    def __init__(self, columns: Sequence[Column], lock: AbstractContextManager[Any], *, with_ts: bool) -> None:
+        self.columns = tuple(columns)
+        self.lock = lock
+        self._with_ts = with_ts
+        self._ids = Numbering()
+        self._store = RowStore(schema_of([*self.columns, TIMESTAMP] if with_ts else self.columns))
+        self._version = 0
+
+    @property
+    def extent(self) -> Extent:
+        with self.lock:
+            return Extent(self._version, 0, len(self._store))
+
+    @property
+    def nbytes(self) -> int:
+        with self.lock:
+            return self._ids.nbytes + self._store.nbytes
+
+    def add(self, batch: pa.RecordBatch) -> Keys:
+        """Adds those rows of ``Changes.rows`` that are new, and gives their ids in the order of their slots."""
+        ids: Keys = batch.column(0).to_numpy()
+        _, fresh = self._ids.add(ids)
+        if not fresh.any():
+            return ids[:0]
+        columns = batch.columns[2:]
+        if self._with_ts:
+            columns.append(pa.array(batch.column(1).to_numpy() * 1000).cast(_TS_TYPE))
+        rows = pa.RecordBatch.from_arrays(columns, schema=self._store.schema)
+        self._store.append(rows if fresh.all() else rows.filter(pa.array(fresh)))
+        self._version += 1
+        return ids[fresh]
+
+    def slots(self, ids: Keys) -> Numbers:
+        """The slot of each row id, -1 for rows that are not there."""
+        return self._ids.find(ids)
+
+    def rows(self) -> Rows:
+        return self._store.rows()
+
+    def changed(self, slots: Slots, since: int) -> bool:  # noqa: ARG002 (rows of a source never change)
+        return False
+
+    def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
+        with self.lock:
+            rows = self._store.rows()
+        return batch_of(self.columns, columns, rows.take(slots, columns), len(slots))
+
+    def snapshot(self) -> SourceSnapshot:
+        with self.lock:
+            return SourceSnapshot(self.columns, self.extent, self.rows())
+
+
+class SourceSnapshot:
+    """A source's rows at one moment."""
+
+    def __init__(self, columns: tuple[Column, ...], extent: Extent, rows: Rows) -> None:
+        self.columns = columns
+        self.extent = extent
+        self._rows = rows
+
+    def column(self, index: int) -> pa.ChunkedArray:
+        return self._rows.column(index)
+
+    def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
+        return batch_of(self.columns, columns, self._rows.take(np.asarray(slots), columns), len(slots))

@@ -1,0 +1,96 @@
+"""Rows in order of arrival: Arrow batches that are only ever appended to, read by slot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+MAX_ROWS = 1 << 16
+"""In one piece; a larger one is merged no further."""
+MAX_BYTES = 64 << 20
+"""In one piece, if it has more than one batch: Arrow's text columns hold 2 GB at most."""
+
+Slots = npt.NDArray[np.integer]
+
+
+class RowStore:
+    """An append-only store. Small batches are merged into larger ones, each row a few times in its life."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.schema = schema
+        self._pieces: list[pa.RecordBatch] = []
+        self._rows = 0
+
+    def __len__(self) -> int:
+        return self._rows
+
+    @property
+    def nbytes(self) -> int:
+        return sum(piece.get_total_buffer_size() for piece in self._pieces)
+
+    def append(self, batch: pa.RecordBatch) -> None:
+        if not batch.num_rows:
+            return
+        self._rows += batch.num_rows
+        merged = [batch]
+        while self._pieces and _belong_together(self._pieces[-1], merged):
+            merged.insert(0, self._pieces.pop())
+        self._pieces.append(pa.concat_batches(merged) if len(merged) > 1 else batch)
+
+    def rows(self) -> Rows:
+        """The rows of now; appending more does not touch them."""
+        return Rows(self.schema, tuple(self._pieces))
+
+
+def _belong_together(piece: pa.RecordBatch, later: Sequence[pa.RecordBatch]) -> bool:
+    """Whether to merge: pieces of like size, as long as the result is not too large."""
+    rows = sum(batch.num_rows for batch in later)
+    if piece.num_rows > 2 * rows or piece.num_rows + rows > MAX_ROWS:
+        return False
+    return bool(piece.nbytes + sum(batch.nbytes for batch in later) <= MAX_BYTES)
+
+
+class Rows:
+    """A store's rows at one moment."""
+
+    def __init__(self, schema: pa.Schema, pieces: tuple[pa.RecordBatch, ...]) -> None:
+        self.schema = schema
+        self._pieces = pieces
+        self._starts = np.fromiter(accumulate((piece.num_rows for piece in pieces), initial=0), np.int64)
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    def column(self, index: int) -> pa.ChunkedArray:
+        """All values of a column."""
+        return pa.chunked_array([piece.column(index) for piece in self._pieces], self.schema.types[index])
+
+    def take(self, slots: Slots, columns: Sequence[int]) -> list[pa.Array]:
+        """These columns of the rows in these slots; nulls where a slot is -1."""
+        if not self._pieces:
+            return [pa.nulls(len(slots), self.schema.types[column]) for column in columns]
+        if not len(slots):
+            return [pa.array([], self.schema.types[column]) for column in columns]
+        owners = np.searchsorted(self._starts, slots, "right") - 1
+        owners[slots < 0] = max(owners.max(), 0)
+        first = owners[0]
+        if (owners == first).all():
+            return self._take_from(first, slots, columns)
+        order = np.argsort(owners, kind="stable")
+        cuts = np.flatnonzero(np.diff(owners[order])) + 1
+        groups = [self._take_from(owners[group[0]], slots[group], columns) for group in np.split(order, cuts)]
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        inverse = pa.array(back)
+        return [pa.concat_arrays([group[i] for group in groups]).take(inverse) for i in range(len(columns))]
+
+    def _take_from(self, owner: int, slots: Slots, columns: Sequence[int]) -> list[pa.Array]:
+        piece, places = self._pieces[owner], slots - self._starts[owner]
+        if len(slots) == places[-1] - places[0] + 1 and (np.diff(places) == 1).all() and places[0] >= 0:
+            return [piece.column(column).slice(places[0], len(slots)) for column in columns]
+        indices = pa.array(places, pa.int64(), mask=slots < 0)
+        return [piece.column(column).take(indices) for column in columns]

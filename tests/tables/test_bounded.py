@@ -1,0 +1,64 @@
+"""Small tables keep their newest rows, and can be read like any other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.tables.test_generation import rows_of
+
+from evertable.config.columns import Column, ColumnType
+from evertable.tables.bounded import BoundedTable
+
+COLUMNS = (Column("key", ColumnType.parse("string")), Column("n", ColumnType.parse("long")))
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    limit=st.integers(1, 5),
+    steps=st.lists(st.tuples(st.booleans(), st.lists(st.sampled_from("abcdefgh"), max_size=4)), max_size=12),
+)
+def test_the_newest_rows_are_kept(limit: int, steps: list[tuple[bool, list[str]]]) -> None:
+    """Appended, or put in the place of the row with the same key; as a plain list would keep them."""
+    table, model, number = BoundedTable(COLUMNS, limit), list[tuple[str | None, tuple[str, int]]](), 0
+    for by_key, keys in steps:
+        before, version, held = (
+            dict(enumerate(rows_of(table), table.extent.first)),
+            table.extent.version,
+            table.snapshot(),
+        )
+        rows = []
+        for key in dict.fromkeys(keys) if by_key else keys:
+            number += 1
+            rows.append((key, number))
+            places = [i for i, (known, _) in enumerate(model) if known == key]
+            if by_key and places:
+                model[places[0]] = (key, (key, number))
+            else:
+                model = [*model, (key if by_key else None, (key, number))][-limit:]
+        if by_key:
+            table.put({key: (key, n) for key, n in rows})
+        else:
+            table.append(rows)
+        assert rows_of(table) == [row for _, row in model]
+        assert rows_of(held) == list(before.values())
+        after = dict(enumerate(rows_of(table), table.extent.first))
+        for slot in before.keys() & after.keys():
+            assert table.changed(np.array([slot]), version) == (before[slot] != after[slot])
+        assert (table.extent.version > version) == bool(rows)
+
+
+def test_whoever_shows_it_is_told() -> None:
+    told: list[int] = []
+    table = BoundedTable(COLUMNS, 5, on_change=lambda: told.append(table.extent.total))
+    table.append([("a", 1), ("b", 2)])
+    table.append([])
+    table.put({"a": ("a", 3)})
+    assert told == [2, 3]
+
+
+def test_a_row_that_does_not_fit_is_refused() -> None:
+    table = BoundedTable(COLUMNS, 5)
+    with pytest.raises(ValueError, match="3 values for a table of 2 columns"):
+        table.append([("a", 1, 2)])

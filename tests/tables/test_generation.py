@@ -1,0 +1,157 @@
+"""A changelog folded into tables gives what the reference says, whatever the order and the repeats."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.reference.histories import COLUMNS, KEY, History, placed, sampled
+from tests.reference.operator import ModelOperator
+from tests.reference.outcome import Outcome, expected
+
+from evertable.changelog.changes import Changes
+from evertable.changelog.decode import Decoder
+from evertable.changelog.schema import ChangelogSchema
+from evertable.config.joins import JoinType
+from evertable.tables.generation import GenerationTables, Input
+from evertable.tables.table import Readable, Table
+
+KEYS = (KEY, KEY)
+HISTORIES = 1_000
+INPUTS = (Input("users", "users_v1", KEY, COLUMNS[0]), Input("accounts", "accounts_v1", KEY, COLUMNS[1]))
+
+Rows = list[tuple[Any, ...]]
+
+
+def rows_of(table: Readable) -> Rows:
+    """All rows, in the order of slots."""
+    extent = table.extent
+    slots = np.arange(extent.first, extent.end)
+    columns = table.take(slots, range(len(table.columns))).columns
+    return list(zip(*(column.to_pylist() for column in columns), strict=True))
+
+
+def joined_rows(join: JoinType, outcome: Outcome) -> Counter[tuple[Any, ...]]:
+    """The joined table's rows by the reference: the columns side by side, the key once."""
+    left, right = outcome.rows
+    found: Counter[tuple[Any, ...]] = Counter()
+    for one, other in outcome.joined:
+        _, *left_values = left[one] if one is not None else (None,) * (1 + len(COLUMNS[0]))
+        ts, *right_values = right[other] if other is not None else (None,) * (1 + len(COLUMNS[1]))
+        if join is JoinType.ASOF:
+            moment = datetime.fromtimestamp((ts or 0) / 1000, UTC)
+            found[(*right_values, moment, *left_values[1:])] += 1
+        else:
+            found[(*left_values, *right_values[1:])] += 1
+    return found
+
+
+def written(schema: ChangelogSchema, history: History, random: Random) -> list[bytes]:
+    """What an operator wrote that took the records in two orders, as after a crash; shuffled, some of it again."""
+    records = placed(history)
+    lines = [line for _ in range(2) for line in ModelOperator(schema, KEYS).run(random.sample(records, len(records)))]
+    return random.sample(lines, len(lines)) + (random.choices(lines, k=5) if lines else [])
+
+
+def check_step(tables: GenerationTables, changes: Changes) -> None:
+    """A fold may add rows and write into others, says so of each that it wrote, and leaves snapshots alone."""
+    table: Table = tables.joined
+    before, version, held = rows_of(table), table.extent.version, table.snapshot()
+    tables.fold(changes)
+    after = rows_of(table)
+    assert len(after) >= len(before)
+    assert table.extent.version >= version
+    different = [slot for slot, row in enumerate(before) if after[slot] != row]
+    for slot in different:
+        assert table.changed(np.array([slot]), version)
+        assert not table.changed(np.array([slot]), table.extent.version)
+    if len(after) > len(before) or different:
+        assert table.extent.version > version
+    assert rows_of(held) == before
+
+
+@pytest.mark.parametrize("join", JoinType)
+def test_any_order_and_any_repeats_give_the_reference(join: JoinType) -> None:
+    """For every table of a generation, in a thousand histories, folded in batches of any size."""
+    schema = ChangelogSchema(*COLUMNS, join)
+    decoder, random = Decoder(schema), Random(join.value)
+    for number, history in enumerate(sampled(HISTORIES, number=list(JoinType).index(join))):
+        should = expected(join, COLUMNS, KEYS, placed(history))
+        tables = GenerationTables(*INPUTS, join)
+        lines = written(schema, history, random)
+        size = random.randint(1, 12)
+        for at in range(0, len(lines), size):
+            changes = decoder.decode(lines[at : at + size])
+            if number % 10:
+                tables.fold(changes)
+            else:
+                check_step(tables, changes)
+        for table, rows in zip((tables.left, tables.right), should.rows, strict=True):
+            assert Counter(rows_of(table)) == Counter(values[1:] for values in rows.values())
+        assert Counter(rows_of(tables.joined)) == joined_rows(join, should)
+        assert {row[:1] + row[2:4] for row in rows_of(tables.dead_letters)} == {
+            (INPUTS[side].name, partition, offset) for side, partition, offset in should.rejects
+        }
+        assert tables.rejects == len(should.rejects)
+        assert tables.waiting == 0
+
+
+@pytest.mark.parametrize("join", JoinType)
+def test_folding_everything_again_changes_nothing(join: JoinType) -> None:
+    """No version moves, no row, and nobody is told."""
+    schema = ChangelogSchema(*COLUMNS, join)
+    told: list[None] = []
+    tables = GenerationTables(*INPUTS, join, on_change=lambda: told.append(None))
+    changes = Decoder(schema).decode(
+        [line for history in sampled(5) for line in ModelOperator(schema, KEYS).run(placed(history))]
+    )
+    assert tables.fold(changes)
+    before = [(table.extent, rows_of(table)) for table in (tables.left, tables.right, tables.joined)]
+    assert not tables.fold(changes)
+    assert [(table.extent, rows_of(table)) for table in (tables.left, tables.right, tables.joined)] == before
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("join", JoinType)
+def test_a_snapshot_gives_columns_as_it_gives_rows(join: JoinType) -> None:
+    """Whole columns, which sorts and filters use, are the rows' values in the order of slots."""
+    schema = ChangelogSchema(*COLUMNS, join)
+    for history in sampled(20):
+        tables = GenerationTables(*INPUTS, join)
+        for line in ModelOperator(schema, KEYS).run(placed(history)):
+            tables.fold(Decoder(schema).decode([line]))
+        for table in (tables.left, tables.right, tables.joined, tables.dead_letters):
+            snapshot = table.snapshot()
+            columns = [snapshot.column(i).to_pylist() for i in range(len(table.columns))]
+            assert list(zip(*columns, strict=True)) == rows_of(table)
+            assert [snapshot.column(i).type for i in range(len(table.columns))] == table.take(
+                np.empty(0, np.int64), range(len(table.columns))
+            ).schema.types
+
+
+def test_left_rows_are_filled_in_place() -> None:
+    """The row with nulls is there at once, keeps its slot when the first match comes, and the next is appended."""
+    schema = ChangelogSchema(*COLUMNS, JoinType.LEFT)
+    decoder = Decoder(schema)
+    history = sampled(300)[0]
+    tables = GenerationTables(*INPUTS, JoinType.LEFT)
+    users = [record for record in placed(history) if record[0] == 0]
+    accounts = [record for record in placed(history) if record[0] == 1]
+    operator = ModelOperator(schema, KEYS)
+    tables.fold(decoder.decode(operator.run(users)))
+    assert all(row[3:] == (None, None) for row in rows_of(tables.joined))
+    alone = [row[:3] for row in rows_of(tables.joined)]
+    tables.fold(decoder.decode(operator.run(accounts)))
+    assert [row[:3] for row in rows_of(tables.joined)][: len(alone)] == alone
+
+
+def test_tables_take_no_columns_at_all() -> None:
+    """A page without columns still has its rows."""
+    tables = GenerationTables(*INPUTS, JoinType.INNER)
+    assert tables.joined.take(np.empty(0, np.int64), []).num_rows == 0
+    assert isinstance(tables.left.take(np.empty(0, np.int64), [0]), pa.RecordBatch)
