@@ -1,0 +1,7 @@
+"""The filter language of docs/FILTERS.md: text → tokens → tree → bound to a table's columns → rows that pass."""
+
+from evertable.views.filters.binding import BoundFilter, bind
+from evertable.views.filters.parser import MAX_CHARS, parse
+from evertable.views.filters.tree import Expression
+
+__all__ = ["MAX_CHARS", "BoundFilter", "Expression", "bind", "parse"]

@@ -1,0 +1,150 @@
+"""Binds a filter's tree to the columns of a table: names to places, literals to types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from evertable.config.columns import Column, Kind
+from evertable.config.problems import nearest
+from evertable.errors import FilterError
+from evertable.tables.table import Snapshot
+from evertable.views.filters import compute
+from evertable.views.filters.compute import Mask
+from evertable.views.filters.literals import place
+from evertable.views.filters.tree import (
+    And,
+    Between,
+    ColumnName,
+    Comparison,
+    Expression,
+    In,
+    IsNull,
+    Match,
+    Not,
+    Operand,
+    Operator,
+    Or,
+    Predicate,
+)
+
+Test = Callable[[Snapshot], Mask]
+
+
+@dataclass(frozen=True)
+class BoundFilter:
+    """A filter that knows where its columns are."""
+
+    test: Test
+    missing: tuple[str, ...] = ()
+    """Columns that the table lacks, or that no longer fit: the filter sees nulls in them."""
+
+    def mask(self, snapshot: Snapshot) -> Mask:
+        """For each row of the snapshot: true where it passes, else false or null."""
+        return self.test(snapshot)
+
+
+def bind(tree: Expression, columns: Sequence[Column], missing_ok: bool = False) -> BoundFilter:
+    """The filter for tables with these columns.
+
+    A column that is not there, or of a type that does not fit, is a FilterError; with ``missing_ok`` it is all null,
+    wherever the filter names it.
+    """
+    binder = _Binder(columns, missing_ok)
+    test = binder.test(tree)
+    if binder.missing:
+        test = binder.test(tree)  # again, for what names such a column and fits by itself
+    return BoundFilter(test, tuple(binder.missing))
+
+
+class _Binder:
+    def __init__(self, columns: Sequence[Column], missing_ok: bool) -> None:
+        self._columns = columns
+        self._places = {column.name: i for i, column in reversed(list(enumerate(columns)))}
+        self._missing_ok = missing_ok
+        self.missing: dict[str, None] = {}
+
+    def test(self, tree: Expression) -> Test:
+        match tree:
+            case And():
+                parts = [self.test(part) for part in tree.parts]
+                return lambda snapshot: compute.both([part(snapshot) for part in parts])
+            case Or():
+                parts = [self.test(part) for part in tree.parts]
+                return lambda snapshot: compute.either([part(snapshot) for part in parts])
+            case Not():
+                inner = self.test(tree.part)
+                return lambda snapshot: compute.invert(inner(snapshot))
+            case _:
+                return self._predicate(tree)
+
+    def _predicate(self, tree: Predicate) -> Test:
+        names = _names(tree)
+        if not self.missing.keys() & names:
+            try:
+                return self._fitting(tree)
+            except FilterError:
+                if not self._missing_ok:
+                    raise
+                absent = [name for name in names if name not in self._places]
+                self.missing.update(dict.fromkeys(absent or names))
+        answer = True if isinstance(tree, IsNull) else None
+        return lambda snapshot: pa.repeat(pa.scalar(answer, pa.bool_()), snapshot.extent.total)
+
+    def _fitting(self, tree: Predicate) -> Test:
+        index = self._index(tree.column)
+        match tree:
+            case Comparison():
+                return self._comparison(tree.column, tree.operator, tree.operand)
+            case Between():
+                low = self._comparison(tree.column, Operator.AT_LEAST, tree.low)
+                high = self._comparison(tree.column, Operator.AT_MOST, tree.high)
+                return lambda snapshot: compute.both([low(snapshot), high(snapshot)])
+            case In():
+                places = [place(value, self._columns[index]) for value in tree.values]
+                return lambda snapshot: compute.is_in(snapshot.column(index), places)
+            case Match():
+                column = self._columns[index]
+                if column.type.kind not in (Kind.STRING, Kind.JSON):
+                    raise FilterError(
+                        f"'{column.name}' is {column.type}: expected a text column before '{tree.operator}'",
+                        tree.column.position,
+                    )
+                return lambda snapshot: compute.matches(snapshot.column(index), tree.operator, tree.text.value)
+            case IsNull():
+                return lambda snapshot: compute.is_null(snapshot.column(index))
+
+    def _comparison(self, name: ColumnName, operator: Operator, operand: Operand) -> Test:
+        left = self._index(name)
+        if not isinstance(operand, ColumnName):
+            at = place(operand, self._columns[left])
+            return lambda snapshot: compute.compare(snapshot.column(left), operator, at)
+        right = self._index(operand, "; text goes in single quotes")
+        types = [self._columns[i].type for i in (left, right)]
+        common = compute.common_type(*types)
+        if common is None:
+            raise FilterError(
+                f"'{name.name}' is {types[0]} and '{operand.name}' is {types[1]}: expected types that compare",
+                operand.position,
+            )
+        return lambda snapshot: compute.compare_columns(snapshot.column(left), operator, snapshot.column(right), common)
+
+    def _index(self, name: ColumnName, hint: str = "") -> int:
+        if name.name not in self._places:
+            known = nearest(name.name, self._places)
+            raise FilterError(f"expected a column, found '{name.name}'; {known}{hint}", name.position)
+        return self._places[name.name]
+
+
+def _names(tree: Predicate) -> list[str]:
+    """The columns that a predicate names, in its order."""
+    match tree:
+        case Comparison():
+            operands = [tree.operand]
+        case Between():
+            operands = [tree.low, tree.high]
+        case _:
+            operands = []
+    return [tree.column.name, *(operand.name for operand in operands if isinstance(operand, ColumnName))]

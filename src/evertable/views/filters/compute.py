@@ -1,0 +1,113 @@
+"""Masks over Arrow columns: for each row true, false or null, with SQL's three-valued logic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evertable.changelog.schema import arrow_type
+from evertable.config.columns import ColumnType, Kind
+from evertable.views.filters.literals import Place
+from evertable.views.filters.tree import Operator, TextOperator
+
+Mask: TypeAlias = pa.BooleanArray
+
+_COMPARE: dict[Operator, Callable[..., pa.ChunkedArray]] = {
+    Operator.EQUAL: pc.equal,
+    Operator.UNEQUAL: pc.not_equal,
+    Operator.LESS: pc.less,
+    Operator.AT_MOST: pc.less_equal,
+    Operator.GREATER: pc.greater,
+    Operator.AT_LEAST: pc.greater_equal,
+}
+_MATCH: dict[TextOperator, Callable[..., pa.ChunkedArray]] = {
+    TextOperator.CONTAINS: pc.match_substring,
+    TextOperator.STARTS_WITH: pc.starts_with,
+    TextOperator.ENDS_WITH: pc.ends_with,
+}
+_FLOATS = frozenset({Kind.FLOAT, Kind.DOUBLE})
+_NUMBERS = _FLOATS | {Kind.INT, Kind.LONG, Kind.DECIMAL}
+_WIDEST = 76  # digits of a 256-bit decimal: any two decimal columns fit
+
+
+def compare(values: pa.ChunkedArray, operator: Operator, place: Place) -> Mask:
+    """How the values stand to a literal."""
+    above = operator in (Operator.UNEQUAL, Operator.GREATER, Operator.AT_LEAST)
+    if place.floor is None:
+        return same(values, above)
+    if not place.exact:  # it stands between its floor and the next value
+        if operator in (Operator.EQUAL, Operator.UNEQUAL):
+            return same(values, operator is Operator.UNEQUAL)
+        operator = Operator.GREATER if above else Operator.AT_MOST
+    return flat(_COMPARE[operator](values, place.floor))
+
+
+def compare_columns(left: pa.ChunkedArray, operator: Operator, right: pa.ChunkedArray, as_type: pa.DataType) -> Mask:
+    """How two columns stand to each other, both taken as values of one type."""
+    return flat(_COMPARE[operator](_cast(left, as_type), _cast(right, as_type)))
+
+
+def common_type(left: ColumnType, right: ColumnType) -> pa.DataType | None:
+    """The type that values of both are compared as; None if they do not compare."""
+    kinds = {left.kind, right.kind}
+    if not kinds <= _NUMBERS:
+        return arrow_type(left) if len(kinds) == 1 and left.kind is not Kind.JSON else None
+    if kinds & _FLOATS:
+        return pa.float64()
+    if Kind.DECIMAL in kinds:
+        return pa.decimal256(_WIDEST, max(left.scale, right.scale))
+    return pa.int64()
+
+
+def is_in(values: pa.ChunkedArray, places: Sequence[Place]) -> Mask:
+    """Whether the values are among literals; null for null."""
+    among = pa.array([place.floor for place in places if place.exact], values.type)
+    if pa.types.is_floating(values.type):  # 0.0 and -0.0 are equal, but not to a set
+        zero = pa.scalar(0.0, values.type)
+        values, among = pc.add(values, zero), pc.add(among, zero)
+    return known(values, pc.is_in(values, value_set=among))
+
+
+def matches(values: pa.ChunkedArray, operator: TextOperator, text: str) -> Mask:
+    return flat(_MATCH[operator](values, text, ignore_case=True))
+
+
+def is_null(values: pa.ChunkedArray) -> Mask:
+    return flat(pc.is_null(values))
+
+
+def both(masks: Sequence[Mask]) -> Mask:
+    return reduce(pc.and_kleene, masks)
+
+
+def either(masks: Sequence[Mask]) -> Mask:
+    return reduce(pc.or_kleene, masks)
+
+
+def invert(mask: Mask) -> Mask:
+    return pc.invert(mask)
+
+
+def same(values: pa.ChunkedArray, truth: bool) -> Mask:
+    """One answer for all values, null for null."""
+    return known(values, pa.scalar(truth))
+
+
+def known(values: pa.ChunkedArray, mask: pa.ChunkedArray | pa.Scalar) -> Mask:
+    """The mask, but null where the values are."""
+    return flat(pc.if_else(pc.is_valid(values), mask, pa.scalar(None, pa.bool_())))
+
+
+def flat(mask: pa.ChunkedArray) -> Mask:
+    """In one piece: columns may come in different chunks, and booleans are small."""
+    return mask.combine_chunks()
+
+
+def _cast(values: pa.ChunkedArray, as_type: pa.DataType) -> pa.ChunkedArray:
+    if pa.types.is_decimal(values.type) and pa.types.is_floating(as_type):
+        values = values.cast(pa.string())  # Arrow's own way from decimal to double is off by a digit at times
+    return values if values.type == as_type else pc.cast(values, as_type, safe=False)

@@ -1,0 +1,124 @@
+"""Cuts a filter into tokens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from evertable.errors import FilterError
+
+KEYWORDS = frozenset("and or not in is null between contains starts ends with true false".split())
+MAX_EXPONENT_DIGITS = 6  # 1e999999 is beyond every column; more would only make big numbers slow
+
+_SHOWN = 30  # characters of a token in a message
+
+
+class TokenKind(StrEnum):
+    KEYWORD = "keyword"
+    BARE_NAME = "bare name"
+    QUOTED_NAME = "quoted name"
+    TEXT = "text"
+    NUMBER = "number"
+    SYMBOL = "symbol"
+    END = "end"
+
+
+NAMES = frozenset({TokenKind.BARE_NAME, TokenKind.QUOTED_NAME})
+
+
+@dataclass(frozen=True)
+class Token:
+    """One token: ``source`` as it was written, ``value`` as it is meant (no quotes, keywords in lower case)."""
+
+    kind: TokenKind
+    source: str
+    value: str
+    position: int
+
+    def __str__(self) -> str:
+        """As messages name it."""
+        if self.kind is TokenKind.END:
+            return "the end"
+        shown = self.source if len(self.source) <= _SHOWN else self.source[:_SHOWN] + "…"
+        match self.kind:
+            case TokenKind.TEXT:
+                return f"the text {shown}"
+            case TokenKind.QUOTED_NAME:
+                return shown
+            case _:
+                return f"'{shown}'"
+
+
+_TOKEN = re.compile(
+    r"""(?P<space>\s+)
+      | (?P<word>[^\W\d][\w.]*)
+      | (?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?(?P<exponent>[0-9]+))?)(?![\w.])
+      | (?P<symbol><=|>=|<>|!=|[=<>(),])
+      | (?P<text>'(?:[^']|'')*')
+      | (?P<name>"(?:[^"]|"")*")
+    """,
+    re.VERBOSE,
+)
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """The tokens of a filter, the last of kind END; FilterError where something is none."""
+    _check_encodable(text)
+    position = 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise _no_token(text, position)
+        if match["space"] is None:
+            yield _token(match)
+        position = match.end()
+    yield Token(TokenKind.END, "", "", len(text))
+
+
+def is_bare(name: str) -> bool:
+    """Whether a column's name needs no quotes."""
+    match = _TOKEN.fullmatch(name)
+    return match is not None and match["word"] is not None and name.lower() not in KEYWORDS
+
+
+def _token(match: re.Match[str]) -> Token:
+    source, position = match[0], match.start()
+    if match["word"] is not None:
+        if source.lower() in KEYWORDS:
+            return Token(TokenKind.KEYWORD, source, source.lower(), position)
+        return Token(TokenKind.BARE_NAME, source, source, position)
+    if match["number"] is not None:
+        if len(match["exponent"] or "") > MAX_EXPONENT_DIGITS:
+            raise FilterError(
+                f"expected an exponent of at most {MAX_EXPONENT_DIGITS} digits, found {len(match['exponent'])}",
+                position,
+            )
+        return Token(TokenKind.NUMBER, source, source, position)
+    if match["text"] is not None:
+        return Token(TokenKind.TEXT, source, source[1:-1].replace("''", "'"), position)
+    if match["name"] is not None:
+        if source == '""':
+            raise FilterError("expected a column's name between the quotes, found nothing", position)
+        return Token(TokenKind.QUOTED_NAME, source, source[1:-1].replace('""', '"'), position)
+    return Token(TokenKind.SYMBOL, source, "!=" if source == "<>" else source, position)
+
+
+def _no_token(text: str, position: int) -> FilterError:
+    found = text[position]
+    if found in "'\"":
+        return FilterError(f"expected a closing {found} for the one that opens here, found the end", position)
+    if found.isdecimal() or text[position : position + 2].rstrip("0123456789") in ("+", "-", ".", "+.", "-."):
+        rest = re.match(r"[\w.+-]+", text[position:])
+        return FilterError(f"expected a number, found '{rest[0][:_SHOWN] if rest else found}'", position)
+    shown = found if found.isprintable() else f"U+{ord(found):04X}"
+    return FilterError(f"expected a column, a value or an operator, found '{shown}'", position)
+
+
+def _check_encodable(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        found = ord(text[error.start])
+        raise FilterError(f"expected whole characters, found half of one (U+{found:04X})", error.start) from None

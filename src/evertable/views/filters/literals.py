@@ -1,0 +1,119 @@
+"""Fits literals to a column's type, exactly: a number beyond or between a column's values still compares rightly."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import ROUND_FLOOR, Context, Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from evertable.changelog.schema import arrow_type
+from evertable.config.columns import MAX_PRECISION, Column, ColumnType, Kind
+from evertable.errors import FilterError
+from evertable.views.filters.tree import Literal, Number, Text, Truth
+
+_INTEGERS = {Kind.INT: 2**31, Kind.LONG: 2**63}
+_SHOWN = 30  # characters of a literal in a message
+_EXACT = Context(prec=2 * MAX_PRECISION + 4)  # digits before and behind the point of any decimal
+
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TIMESTAMP = re.compile(
+    _DATE.pattern + r"(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?(?:Z|[+-][0-9]{2}:[0-9]{2})?)?"
+)
+_EPOCH = datetime(1970, 1, 1)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a literal stands among the values of a type: at the greatest that is not above it, and whether on it."""
+
+    floor: pa.Scalar | None
+    """None if the literal is below all values."""
+    exact: bool = True
+
+
+def place(literal: Literal, column: Column) -> Place:
+    """The literal's place among the column's values; FilterError if their types do not go together."""
+    kind = column.type.kind
+    if isinstance(literal, Number) and kind in _INTEGERS:
+        limit = _INTEGERS[kind]
+        return _whole(literal.value, -limit, limit - 1, lambda unscaled: unscaled, column.type)
+    if isinstance(literal, Number) and kind is Kind.DECIMAL:
+        limit, scale = 10**column.type.precision - 1, column.type.scale
+        return _whole(
+            _shifted(literal.value, scale), -limit, limit, lambda n: _shifted(Decimal(n), -scale), column.type
+        )
+    value: Any = None
+    if isinstance(literal, Number) and kind is Kind.DOUBLE:
+        value = float(literal.value)
+    elif isinstance(literal, Number) and kind is Kind.FLOAT:
+        with np.errstate(over="ignore"):  # infinity is above all values, as it should be
+            value = float(np.float32(float(literal.value)))
+    elif isinstance(literal, Truth) and kind is Kind.BOOLEAN:
+        value = literal.value
+    elif isinstance(literal, Text):
+        value = _from_text(literal.value, kind)
+    if value is None:
+        found = str(literal) if len(str(literal)) <= _SHOWN else str(literal)[:_SHOWN] + "…"
+        raise FilterError(
+            f"'{column.name}' is {column.type}: expected {_WANTED[kind]}, found {found}", literal.position
+        )
+    return Place(pa.scalar(value, arrow_type(column.type)))
+
+
+def _whole(number: Decimal, least: int, most: int, value: Callable[[int], Any], column: ColumnType) -> Place:
+    """The place of a number among the whole numbers from least to most."""
+    if number < least:
+        return Place(None, exact=False)
+    if number > most:
+        return Place(pa.scalar(value(most), arrow_type(column)), exact=False)
+    floor = number.to_integral_value(ROUND_FLOOR, _EXACT)
+    return Place(pa.scalar(value(int(floor)), arrow_type(column)), exact=floor == number)
+
+
+def _shifted(number: Decimal, digits: int) -> Decimal:
+    """The number times 10 to the power of digits; not rounded, however long it is."""
+    sign, coefficient, exponent = number.as_tuple()
+    assert isinstance(exponent, int)  # noqa: S101 — never infinite: the lexer knows no such number
+    return Decimal((sign, coefficient, exponent + digits))
+
+
+def _from_text(text: str, kind: Kind) -> str | date | int | None:
+    """What a text is as a value of a text, date or timestamp column; None if it is none."""
+    if kind is Kind.STRING:
+        return text
+    try:
+        if kind is Kind.DATE and _DATE.fullmatch(text):
+            return date.fromisoformat(text)
+        if kind is Kind.TIMESTAMP and _TIMESTAMP.fullmatch(text):
+            return _microseconds(datetime.fromisoformat(text))
+    except ValueError:  # a 30th of February
+        pass
+    return None
+
+
+def _microseconds(time: datetime) -> int:
+    """Since 1970 in UTC; counted, since a conversion fails at the ends of the calendar."""
+    zone = time.utcoffset() or UTC.utcoffset(None)
+    since = time.replace(tzinfo=None) - _EPOCH - zone
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
+_NUMBER, _TEXT = "a number", "a text in single quotes"
+_WANTED = {
+    Kind.STRING: _TEXT,
+    Kind.BOOLEAN: "true or false",
+    Kind.INT: _NUMBER,
+    Kind.LONG: _NUMBER,
+    Kind.FLOAT: _NUMBER,
+    Kind.DOUBLE: _NUMBER,
+    Kind.DECIMAL: _NUMBER,
+    Kind.DATE: "a date such as '2026-11-15'",
+    Kind.TIMESTAMP: "a time such as '2026-11-15T20:07:28Z'",
+    Kind.JSON: "contains, starts with, ends with or is null",
+}

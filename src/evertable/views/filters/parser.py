@@ -1,0 +1,178 @@
+"""Reads a filter into a tree, by recursive descent; the grammar is drawn in docs/FILTERS.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import NoReturn
+
+from evertable.errors import FilterError, FilterTooLongError
+from evertable.views.filters.lexer import NAMES, Token, TokenKind, tokens
+from evertable.views.filters.tree import (
+    And,
+    Between,
+    ColumnName,
+    Comparison,
+    Expression,
+    In,
+    IsNull,
+    Literal,
+    Match,
+    Not,
+    Number,
+    Operand,
+    Operator,
+    Or,
+    Text,
+    TextOperator,
+    Truth,
+)
+
+MAX_CHARS = 2_000
+MAX_DEPTH = 50  # parentheses and nots inside each other; far below Python's own limit
+
+
+def parse(text: str) -> Expression | None:
+    """The tree of a filter, None if it is blank; FilterError says what was expected, and where."""
+    if len(text) > MAX_CHARS:
+        raise FilterTooLongError(f"The filter has {len(text)} characters; {MAX_CHARS} are allowed.")
+    if not text.strip():
+        return None
+    return _Parser(list(tokens(text))).filter()
+
+
+class _Parser:
+    def __init__(self, found: list[Token]) -> None:
+        self._tokens = found
+        self._at = 0
+        self._depth = 0
+
+    def filter(self) -> Expression:
+        whole = self._either()
+        if self._token.kind is not TokenKind.END:
+            self._fail("'and', 'or' or the end")
+        return whole
+
+    def _either(self) -> Expression:
+        parts = [self._both()]
+        while self._accept("or"):
+            parts.append(self._both())
+        return parts[0] if len(parts) == 1 else Or(tuple(parts))
+
+    def _both(self) -> Expression:
+        parts = [self._negation()]
+        while self._accept("and"):
+            parts.append(self._negation())
+        return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+    def _negation(self) -> Expression:
+        if self._accept("not"):
+            return Not(self._deeper(self._negation))
+        if self._accept("("):
+            inner = self._deeper(self._either)
+            if not self._accept(")"):
+                self._fail("'and', 'or' or ')'")
+            return inner
+        return self._predicate()
+
+    def _deeper(self, part: Callable[[], Expression]) -> Expression:
+        if self._depth == MAX_DEPTH:
+            raise FilterError(
+                f"expected at most {MAX_DEPTH} parentheses and nots inside each other, found more",
+                self._tokens[self._at - 1].position,
+            )
+        self._depth += 1
+        inner = part()
+        self._depth -= 1
+        return inner
+
+    def _predicate(self) -> Expression:
+        if self._token.kind not in NAMES:
+            self._fail("a column, 'not' or '('" if self._at else "a column")
+        column = ColumnName(self._token.value, self._next().position)
+        for operator in Operator:
+            if self._accept(operator):
+                return Comparison(column, operator, self._operand())
+        if self._accept("is"):
+            negated = self._accept("not")
+            if not self._accept("null"):
+                self._fail("'null'" if negated else "'null' or 'not null'")
+            return Not(IsNull(column)) if negated else IsNull(column)
+        negated = self._accept("not")
+        predicate = self._worded(column)
+        if predicate is None:
+            self._fail("'in', 'between', 'contains', 'starts with' or 'ends with'" if negated else "a comparison")
+        return Not(predicate) if negated else predicate
+
+    def _worded(self, column: ColumnName) -> Expression | None:
+        """What begins with a word and may have a 'not' before it."""
+        if self._accept("in"):
+            return In(column, self._list())
+        if self._accept("between"):
+            low = self._operand()
+            if not self._accept("and"):
+                self._fail("'and'")
+            return Between(column, low, self._operand())
+        for operator in TextOperator:
+            first, *rest = operator.split()
+            if self._accept(first):
+                if rest and not self._accept(rest[0]):
+                    self._fail(f"'{rest[0]}'")
+                return Match(column, operator, self._text())
+        return None
+
+    def _list(self) -> tuple[Literal, ...]:
+        if not self._accept("("):
+            self._fail("'('")
+        values = [self._literal()]
+        while self._accept(","):
+            values.append(self._literal())
+        if not self._accept(")"):
+            self._fail("',' or ')'")
+        return tuple(values)
+
+    def _operand(self) -> Operand:
+        if self._token.kind in NAMES:
+            return ColumnName(self._token.value, self._next().position)
+        return self._literal()
+
+    def _literal(self) -> Literal:
+        token = self._token
+        if token.kind is TokenKind.NUMBER:
+            return Number(Decimal(token.value), self._next().position)
+        if token.kind is TokenKind.TEXT:
+            return self._text()
+        if token.kind is TokenKind.KEYWORD and token.value in ("true", "false"):
+            return Truth(token.value == "true", self._next().position)
+        if token.kind is TokenKind.KEYWORD and token.value == "null":
+            wanted = "a value ('is null' finds nulls)"
+        elif token.kind in NAMES:
+            wanted = "a value (text goes in single quotes)"
+        else:
+            wanted = "a value"
+        return self._fail(wanted)
+
+    def _text(self) -> Text:
+        if self._token.kind is not TokenKind.TEXT:
+            self._fail("a text in single quotes")
+        return Text(self._token.value, self._next().position)
+
+    @property
+    def _token(self) -> Token:
+        return self._tokens[self._at]
+
+    def _next(self) -> Token:
+        """Steps over a token and returns it."""
+        self._at += 1
+        return self._tokens[self._at - 1]
+
+    def _accept(self, word: str) -> bool:
+        """Steps over this keyword or symbol, if it is what comes."""
+        token = self._token
+        found = token.kind in (TokenKind.KEYWORD, TokenKind.SYMBOL) and token.value == word
+        self._at += found
+        return found
+
+    def _fail(self, wanted: str) -> NoReturn:
+        after = f" after {self._tokens[self._at - 1]}" if self._at else ""
+        raise FilterError(f"expected {wanted}{after}, found {self._token}", self._token.position)

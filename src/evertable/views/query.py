@@ -1,0 +1,78 @@
+"""A query: the part of a view that its viewers can share, whatever columns and offsets they look at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evertable.config.columns import Column
+from evertable.config.problems import nearest
+from evertable.errors import ColumnNotFoundError
+from evertable.tables.table import Slots, Snapshot
+from evertable.views.filters import BoundFilter, Expression, bind, parse
+from evertable.views.order import SortKey, order, resolve_sort
+from evertable.views.view import View
+
+
+@dataclass(frozen=True)
+class Query:
+    """Sort, filter and direction, read once; equal queries have the same order on the same table."""
+
+    sort: tuple[str, ...] = ()
+    where: Expression | None = None
+    newest_first: bool = False
+
+    @classmethod
+    def parse(cls, view: View) -> Query:
+        """The query of a view; FilterError or FilterTooLongError if its filter cannot be read."""
+        return cls(view.sort, parse(view.filter), view.newest_first)
+
+    def bind(self, columns: Sequence[Column], missing_ok: bool = False) -> BoundQuery:
+        """The query for tables with these columns.
+
+        FilterError or ColumnNotFoundError where it does not fit them; with ``missing_ok``, as after a swap, sort and
+        filter see nulls instead, and ``missing`` says in which columns.
+        """
+        keys, unsorted = resolve_sort(self.sort, columns, missing_ok)
+        where = None if self.where is None else bind(self.where, columns, missing_ok)
+        unfiltered = () if where is None else where.missing
+        return BoundQuery(keys, where, self.newest_first, tuple(dict.fromkeys([*unsorted, *unfiltered])))
+
+
+@dataclass(frozen=True)
+class BoundQuery:
+    """A query that knows where its columns are."""
+
+    keys: tuple[SortKey, ...]
+    where: BoundFilter | None
+    newest_first: bool
+    missing: tuple[str, ...]
+
+    @property
+    def plain(self) -> bool:
+        """Whether all rows show in order of arrival (or newest first), so that no order needs computing."""
+        return not self.keys and self.where is None
+
+    def order(self, snapshot: Snapshot) -> Slots:
+        """The slots of the rows that pass, in the order they are shown."""
+        return order(snapshot, self.keys, self.where, self.newest_first)
+
+
+def columns_of(
+    view: View, columns: Sequence[Column], missing_ok: bool = False
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """The places of the columns that a view shows, and the names that no column has.
+
+    Without names: all columns. A name that comes twice is shown once, at its first place. A name that no column has is
+    an error; with ``missing_ok`` it is left out, and if nothing is left, all columns are shown.
+    """
+    everything = tuple(range(len(columns)))
+    if view.columns is None:
+        return everything, ()
+    places = {column.name: i for i, column in reversed(list(enumerate(columns)))}
+    names = tuple(dict.fromkeys(view.columns))
+    missing = tuple(name for name in names if name not in places)
+    if missing and not missing_ok:
+        raise ColumnNotFoundError(f"There is no column '{missing[0]}' to show; {nearest(missing[0], places)}")
+    shown = tuple(places[name] for name in names if name in places)
+    return (everything if missing and not shown else shown), missing
