@@ -1,0 +1,71 @@
+"""The server's application: every address, with the gate in front of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.routing import BaseRoute, WebSocketRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from evertable.config.server import Server
+from evertable.errors import EvertableError
+from evertable.server.gate import Gate
+from evertable.server.health import health_routes
+from evertable.server.refusals import ROUTING, Refused, answer, response_to
+from evertable.server.security import Refusal, Rules
+from evertable.server.workers import Workers
+from evertable.tables.catalog import Catalog
+
+Lifespan = Callable[[], AbstractAsyncContextManager[Any]]
+
+
+class App(Starlette):
+    """Starlette with the gate outside of everything, its error pages included."""
+
+    def __init__(self, rules: Rules, **options: Any) -> None:
+        super().__init__(**options)
+        self._rules = rules
+        self.router.default = _nothing_here
+
+    def build_middleware_stack(self) -> ASGIApp:
+        return Gate(super().build_middleware_stack(), self._rules)
+
+
+def create_app(
+    catalog: Catalog,
+    settings: Server,
+    *,
+    websocket: Callable[..., Any] | None = None,
+    lifespan: Lifespan = nullcontext,
+    routes: Sequence[BaseRoute] = (),
+    public: Sequence[str] = (),
+) -> App:
+    """The application over ``catalog``.
+
+    ``websocket`` is the endpoint of ``/ws``, and ``lifespan`` what runs as long as the application does (the hub).
+    ``routes`` are more addresses, such as a web page's; ``public`` those of them that need no token (see ``Rules``).
+    """
+    workers = Workers()
+
+    @asynccontextmanager
+    async def running(_app: Starlette) -> AsyncIterator[None]:
+        async with lifespan():
+            yield
+        await workers.close()
+
+    sockets = [] if websocket is None else [WebSocketRoute("/ws", websocket)]
+    return App(
+        Rules(settings.token, settings.origins, public),
+        routes=[*health_routes(catalog), *sockets, *routes],
+        exception_handlers=dict.fromkeys((Refused, EvertableError, HTTPException, Exception), answer),
+        lifespan=running,
+    )
+
+
+async def _nothing_here(scope: Scope, receive: Receive, send: Send) -> None:
+    """404, also for a WebSocket."""
+    await response_to(Refusal(404, *ROUTING[404]))(scope, receive, send)

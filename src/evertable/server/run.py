@@ -1,0 +1,199 @@
+"""Running the server: uvicorn in the owner's event loop, or in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import threading
+from collections.abc import Generator
+from types import TracebackType
+from typing import Self
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from evertable.config.server import Server as Settings
+from evertable.protocol.frames import MAX_FRAME_BYTES
+from evertable.server.listen import BACKLOG, address_of, listeners, tls_context
+from evertable.server.security import check_exposure
+
+PING_INTERVAL_S = 30
+PING_TIMEOUT_S = 120  # a viewer that takes nothing for a while is left behind, not cut off
+GRACE_S = 3  # for answers under way when the server stops; then connections are cut
+
+
+class Server:
+    """One HTTP and WebSocket server over ``app``. ``port`` is the real one, also where the settings say 0.
+
+    ``start`` returns when it can be connected to. ``stop`` ends it within five seconds: sockets are closed with 1012,
+    requests under way get a few seconds to finish. Signals are the owner's business.
+    """
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app = app
+        self._settings = settings
+        self._sockets: list[socket.socket] = []
+        self._uvicorn: _Uvicorn | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def port(self) -> int:
+        if not self._sockets:
+            raise RuntimeError("the server is not started")
+        return self._port
+
+    @property
+    def url(self) -> str:
+        return address_of(self._settings, self.port)
+
+    def bind(self) -> None:
+        """Takes the port, so that it is known before the first request; ``start`` does it if it is not done."""
+        check_exposure(self._settings)
+        if not self._sockets:
+            self._tls = None if self._settings.tls is None else tls_context(self._settings.tls)
+            self._sockets = listeners(self._settings.host, self._settings.port)
+            self._port: int = self._sockets[0].getsockname()[1]
+
+    async def start(self) -> None:
+        self.bind()
+        tls = self._tls
+        self._uvicorn = _Uvicorn(
+            uvicorn.Config(
+                self._app,
+                http="h11",
+                ws="websockets-sansio",
+                ws_per_message_deflate=False,
+                ws_max_size=MAX_FRAME_BYTES,
+                ws_ping_interval=PING_INTERVAL_S,
+                ws_ping_timeout=PING_TIMEOUT_S,
+                lifespan="on",
+                log_config=None,
+                log_level="warning",  # below that, addresses with their queries and headers with tokens are logged
+                access_log=False,
+                proxy_headers=False,
+                server_header=False,
+                backlog=BACKLOG,
+                timeout_graceful_shutdown=GRACE_S,
+                ssl_context_factory=None if tls is None else lambda config, default: tls,
+            )
+        )
+        self._task = asyncio.create_task(self._uvicorn.run_until_stopped(self._sockets), name="evertable-server")
+        started = asyncio.create_task(self._uvicorn.up.wait())
+        try:
+            await asyncio.wait({self._task, started}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            started.cancel()
+        if self._task.done():
+            self._close()
+            self._task.result()
+
+    async def stop(self) -> None:
+        if self._uvicorn is not None and self._task is not None:
+            self._uvicorn.should_exit = True
+            await asyncio.wait({self._task})
+            self._uvicorn = None
+        self._close()
+
+    async def wait(self) -> None:
+        """Returns when the server has ended, and raises what it ended with."""
+        if self._task is not None:
+            await asyncio.shield(self._task)
+
+    def _close(self) -> None:
+        for listening in self._sockets:
+            listening.close()
+        self._sockets = []
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+
+class ServerThread:
+    """The server in a thread of its own, for owners without an event loop: ``with ServerThread(app, settings)``."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._server = Server(app, settings)
+        self._up = threading.Event()
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="evertable-server", daemon=True)
+
+    @property
+    def port(self) -> int:
+        return self._server.port
+
+    @property
+    def url(self) -> str:
+        return self._server.url
+
+    def start(self) -> None:
+        """Returns when it can be connected to, or raises why it cannot."""
+        self._server.bind()
+        self._thread.start()
+        self._up.wait()
+        if self._failure is not None:
+            raise self._failure
+
+    def stop(self) -> None:
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._ended.set)
+            self._thread.join()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._serve())
+        except BaseException as error:  # it is raised in start
+            self._failure = error
+        finally:
+            self._up.set()
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._ended = asyncio.Event()
+        async with self._server:
+            self._up.set()
+            await self._ended.wait()
+
+
+class _Uvicorn(uvicorn.Server):
+    """uvicorn without its signal handlers and exits, which are the owner's, and without connections left behind."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.up = asyncio.Event()
+
+    async def run_until_stopped(self, sockets: list[socket.socket]) -> None:
+        try:
+            await self.serve(sockets)
+        except SystemExit:
+            raise RuntimeError("The server's own start failed; the log says why.") from None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.up.set()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().shutdown(sockets)
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
+        if self.server_state.tasks:
+            await asyncio.wait(self.server_state.tasks, timeout=1)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        yield

@@ -1,0 +1,63 @@
+"""Servers that tests start, and a catalog with something in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import httpx
+import pytest
+
+from evertable.config.columns import Column, parse_columns
+from evertable.config.server import Server
+from evertable.server.app import create_app
+from evertable.server.run import ServerThread
+from evertable.tables.bounded import BoundedTable
+from evertable.tables.catalog import Catalog
+
+USERS: tuple[Column, ...] = parse_columns({"userId": "string", "name": "string", "age": "long"})
+PEOPLE = [("u1", "Ada", 36), ("u2", "Bob", None), ("u3", 'Çelik, "Eve"\n', 41)]
+
+
+def settings(**given: Any) -> Server:
+    """A server's settings for tests: any free port."""
+    return Server.model_validate({"port": 0, **given})
+
+
+def table(
+    columns: tuple[Column, ...] = USERS, rows: list[tuple[Any, ...]] = PEOPLE, limit: int = 100_000
+) -> BoundedTable:
+    made = BoundedTable(columns, limit)
+    made.append(rows)
+    return made
+
+
+@pytest.fixture
+def catalog() -> Catalog:
+    """A live generation 3, with one table ``users_ui``."""
+    made = Catalog(["users_ui"])
+    made.publish(3, {"users_ui": table()})
+    return made
+
+
+Serve = Callable[..., ServerThread]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Starts a server over a catalog, in a thread: ``serve(catalog, {"token": …}, websocket=endpoint)``."""
+    with ExitStack() as running:
+
+        def started(catalog: Catalog, given: dict[str, Any] | None = None, **options: Any) -> ServerThread:
+            chosen = settings(**(given or {}))
+            return running.enter_context(ServerThread(create_app(catalog, chosen, **options), chosen))
+
+        yield started
+
+
+@pytest.fixture
+def client(serve: Serve, catalog: Catalog) -> Iterator[httpx.Client]:
+    """A client of a server over ``catalog``."""
+    with httpx.Client(base_url=serve(catalog).url) as made:
+        yield made
