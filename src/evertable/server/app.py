@@ -13,9 +13,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from evertable.config.server import Server
 from evertable.errors import EvertableError
+from evertable.server.downloads import MAX_DOWNLOADS, STALLED_S, Downloads
 from evertable.server.gate import Gate
 from evertable.server.health import health_routes
+from evertable.server.metrics import Metrics, watch_catalog
+from evertable.server.openapi import openapi_routes
+from evertable.server.operations import Control, Operations, Rollback
 from evertable.server.refusals import ROUTING, Refused, answer, response_to
+from evertable.server.rest import Tables
 from evertable.server.security import Refusal, Rules
 from evertable.server.workers import Workers
 from evertable.tables.catalog import Catalog
@@ -30,6 +35,7 @@ class App(Starlette):
         super().__init__(**options)
         self._rules = rules
         self.router.default = _nothing_here
+        self.router.redirect_slashes = False
 
     def build_middleware_stack(self) -> ASGIApp:
         return Gate(super().build_middleware_stack(), self._rules)
@@ -41,26 +47,49 @@ def create_app(
     *,
     websocket: Callable[..., Any] | None = None,
     lifespan: Lifespan = nullcontext,
+    control: Control | None = None,
+    rollback: Rollback | None = None,
+    metrics: Metrics | None = None,
+    workers: Workers | None = None,
+    max_downloads: int = MAX_DOWNLOADS,
+    stalled_s: float = STALLED_S,
     routes: Sequence[BaseRoute] = (),
     public: Sequence[str] = (),
 ) -> App:
     """The application over ``catalog``.
 
     ``websocket`` is the endpoint of ``/ws``, and ``lifespan`` what runs as long as the application does (the hub).
+    ``control`` and ``rollback`` are the orchestrator's; without them these requests are refused.
+    ``metrics`` and ``workers`` are given where others use them too; the workers end with the application.
     ``routes`` are more addresses, such as a web page's; ``public`` those of them that need no token (see ``Rules``).
     """
-    workers = Workers()
+    metrics = metrics or Metrics()
+    workers = workers or Workers()
+    downloads = Downloads(workers, max_downloads, stalled_s)
+    watch_catalog(metrics, catalog)
+    metrics.read("evertable_downloads", lambda: downloads.running)
+    tables = Tables(catalog, workers, downloads, settings.max_page)
+    operations = Operations(catalog, workers, metrics, settings.max_memory_mb, control, rollback)
 
     @asynccontextmanager
     async def running(_app: Starlette) -> AsyncIterator[None]:
-        async with lifespan():
-            yield
-        await workers.close()
+        try:
+            async with lifespan():
+                yield
+        finally:
+            await workers.close()
 
     sockets = [] if websocket is None else [WebSocketRoute("/ws", websocket)]
     return App(
         Rules(settings.token, settings.origins, public),
-        routes=[*health_routes(catalog), *sockets, *routes],
+        routes=[
+            *tables.routes,
+            *operations.routes,
+            *health_routes(catalog),
+            *openapi_routes(),
+            *sockets,
+            *routes,
+        ],
         exception_handlers=dict.fromkeys((Refused, EvertableError, HTTPException, Exception), answer),
         lifespan=running,
     )

@@ -1,0 +1,93 @@
+"""Sending an export: at the pace of the one who takes it, without holding up anybody else."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from urllib.parse import quote
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from evertable.server.exports import Extract, Format
+from evertable.server.parameters import Pairs
+from evertable.server.refusals import RETRY_AFTER, Refused
+from evertable.server.workers import Workers
+from evertable.tables.catalog import Catalog
+
+log = logging.getLogger(__name__)
+
+MAX_DOWNLOADS = 8  # each holds a snapshot, which keeps rows in memory that the table has left behind
+STALLED_S = 60  # a client that takes nothing for so long is given up
+
+
+class Downloads:
+    """The exports under way, of which there are at most ``limit``."""
+
+    def __init__(self, workers: Workers, limit: int = MAX_DOWNLOADS, stalled_s: float = STALLED_S) -> None:
+        self._workers = workers
+        self._limit = limit
+        self._stalled_s = stalled_s
+        self.running = 0
+
+    async def start(self, catalog: Catalog, name: str, pairs: Pairs, format: Format) -> Response:  # noqa: A002
+        """The answer with the whole export; it reads from a snapshot that is taken now."""
+        if self.running >= self._limit:
+            message = f"{self._limit} exports are being downloaded, which is the most at once."
+            raise Refused(503, "TOO_MANY_EXPORTS", message, RETRY_AFTER)
+        self.running += 1
+        try:
+            extract = await self._workers.run(Extract.of, catalog, name, pairs)
+        except BaseException:
+            self.running -= 1
+            raise
+        return _Download(self, extract, format)
+
+    async def send(self, pieces: Iterator[bytes], table: str, receive: Receive, send: Send) -> None:
+        """Sends piece after piece; ends early, without an end of file, if nobody takes them."""
+        gone = asyncio.create_task(_gone(receive))
+        try:
+            while not gone.done():
+                piece = await self._workers.run(next, pieces, None)
+                async with asyncio.timeout(self._stalled_s):
+                    await send({"type": "http.response.body", "body": piece or b"", "more_body": piece is not None})
+                if piece is None:
+                    return
+        except TimeoutError:
+            log.warning("The download of %s was given up: its client took nothing for %s s.", table, self._stalled_s)
+        finally:
+            gone.cancel()
+
+
+class _Download(Response):
+    """One export as an answer; it counts as running until it is sent."""
+
+    def __init__(self, downloads: Downloads, extract: Extract, format: Format) -> None:  # noqa: A002
+        super().__init__(headers={"Content-Disposition": _attachment(f"{extract.table}.{format}")})
+        self._downloads = downloads
+        self._extract = extract
+        self._format = format
+        self.headers["Content-Type"] = format.media_type
+        del self.headers["Content-Length"]  # it is not known
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            if scope["method"] == "HEAD":
+                await send({"type": "http.response.body"})
+            else:
+                await self._downloads.send(self._extract.pieces(self._format), self._extract.table, receive, send)
+        finally:
+            self._downloads.running -= 1
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _attachment(name: str) -> str:
+    """For names of any characters (RFC 6266), and a plain one for clients that do not know that."""
+    plain = "".join(char if char.isascii() and char not in '"\\%' else "_" for char in name)
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"

@@ -1,0 +1,193 @@
+"""Whole tables as files: CSV and Arrow, made piece by piece from a snapshot, so that no file is ever held whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evertable.config.columns import Column, Kind
+from evertable.protocol.answers import Stamp
+from evertable.protocol.values import rows_of
+from evertable.server.parameters import Pairs, view_of
+from evertable.server.reading import find
+from evertable.tables.catalog import Catalog
+from evertable.tables.table import Slots, Snapshot, schema_of
+from evertable.views.query import Query, columns_of
+
+FIRST_ROWS = 256
+MAX_ROWS = 8_192
+PIECE_BYTES = 256 * 1024  # what a piece should have, give or take; one per download is in memory
+
+
+class Format(StrEnum):
+    CSV = "csv"
+    ARROW = "arrow"
+
+    @property
+    def media_type(self) -> str:
+        return {"csv": "text/csv; charset=utf-8; header=present", "arrow": "application/vnd.apache.arrow.stream"}[self]
+
+
+@dataclass(frozen=True)
+class Extract:
+    """The rows that a view lets through, in its order, of a table at one moment."""
+
+    table: str
+    stamp: Stamp
+    columns: tuple[Column, ...]
+    snapshot: Snapshot
+    slots: Slots
+    places: tuple[int, ...]
+
+    @classmethod
+    def of(cls, catalog: Catalog, name: str, pairs: Pairs) -> Extract:
+        current, table = find(catalog, name)
+        view = view_of(pairs, table.columns)
+        query = Query.parse(view).bind(table.columns)
+        places, _ = columns_of(view, table.columns)
+        snapshot = table.snapshot()
+        stamp = Stamp(current.number, snapshot.extent.version, current.generation)
+        columns = tuple(table.columns[place] for place in places)
+        return cls(name, stamp, columns, snapshot, query.order(snapshot), places)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """A few rows first; then as many at a time as fit into a piece."""
+        at, count = 0, FIRST_ROWS
+        while at < len(self.slots):
+            batch = self.snapshot.take(self.slots[at : at + count], self.places)
+            at += batch.num_rows
+            yield batch
+            fitting = batch.num_rows * PIECE_BYTES // max(batch.nbytes, 1)
+            count = max(1, min(fitting, 2 * count, MAX_ROWS))
+
+    def pieces(self, format: Format) -> Iterator[bytes]:  # noqa: A002 - that is what it is
+        """The file, in pieces."""
+        encoder = _ENCODERS[format](self)
+        yield encoder.head()
+        for batch in self.batches():
+            yield encoder.piece(batch)
+        yield encoder.tail()
+
+
+class Encoder(Protocol):
+    def head(self) -> bytes: ...
+    def piece(self, batch: pa.RecordBatch) -> bytes: ...
+    def tail(self) -> bytes: ...
+
+
+class CsvEncoder:
+    """RFC 4180, in UTF-8: values as in JSON, a null is empty and an empty text is ``""``."""
+
+    def __init__(self, extract: Extract) -> None:
+        self._columns = extract.columns
+
+    def head(self) -> bytes:
+        names = pa.array([column.name for column in self._columns], pa.large_string())
+        return ",".join(_quoted(names).to_pylist()).encode() + b"\r\n"
+
+    def piece(self, batch: pa.RecordBatch) -> bytes:
+        cells = [_cells(array, column) for array, column in zip(batch.columns, self._columns, strict=True)]
+        return bytes(_text(_joined(_joined(*cells, between=","), _LINE_END)))
+
+    def tail(self) -> bytes:
+        return b""
+
+
+def _cells(array: pa.Array, column: Column) -> pa.Array:
+    """A column's values as they stand between the commas; nulls stay nulls."""
+    match column.type.kind:
+        case Kind.STRING | Kind.JSON:
+            return _quoted(array.cast(pa.large_string()))
+        case Kind.BOOLEAN | Kind.INT | Kind.LONG:
+            return array.cast(pa.large_string())
+    values = [value for (value,) in rows_of(pa.RecordBatch.from_arrays([array], ["value"]), [column])]
+    if column.type.kind in (Kind.FLOAT, Kind.DOUBLE):
+        spelled = orjson.dumps(values)[1:-1].decode().split(",") if values else []
+        values = [None if text == "null" else text for text in spelled]
+    return pa.array(values, pa.large_string())
+
+
+def _quoted(texts: pa.Array) -> pa.Array:
+    """In quotes where a reader would take the text for something else: several cells or lines, a null, a blank."""
+    inside = _joined(_QUOTE, pc.replace_substring(texts, '"', '""'), _QUOTE)
+    return pc.if_else(pc.match_substring_regex(texts, r'^$|^\s|\s$|[",\r\n]'), inside, texts)  # null where texts are
+
+
+def _joined(*parts: pa.Array, between: str = "") -> pa.Array:
+    """The parts' texts side by side, row by row; a null is nothing."""
+    separator = pa.scalar(between, pa.large_string())
+    return pc.binary_join_element_wise(*parts, separator, null_handling="replace", null_replacement="")
+
+
+_QUOTE = pa.scalar('"', pa.large_string())
+_LINE_END = pa.scalar("\r\n", pa.large_string())
+
+
+def _text(lines: pa.Array) -> memoryview:
+    """All lines, one behind the other, as they lie in memory."""
+    _, offsets, text = lines.buffers()
+    starts = memoryview(offsets).cast("q")
+    begin, end = starts[lines.offset], starts[lines.offset + len(lines)]
+    return memoryview(text)[begin:end]
+
+
+class ArrowEncoder:
+    """An Arrow IPC stream. Its schema says where the rows are from; each column's metadata has Evertable's type."""
+
+    def __init__(self, extract: Extract) -> None:
+        fields = [
+            field.with_metadata({"evertable.type": str(column.type)})
+            for field, column in zip(schema_of(extract.columns), extract.columns, strict=True)
+        ]
+        stamp = extract.stamp
+        origin: Mapping[str, Any] = {
+            "table": extract.table,
+            "generation": stamp.generation,
+            "publication": stamp.publication,
+            "version": stamp.version,
+        }
+        self._schema = pa.schema(fields, {f"evertable.{key}": str(value) for key, value in origin.items()})
+        self._sink = _Sink()
+        self._writer = pa.ipc.new_stream(pa.PythonFile(self._sink, mode="w"), self._schema)
+
+    def head(self) -> bytes:
+        return self._sink.taken()
+
+    def piece(self, batch: pa.RecordBatch) -> bytes:
+        self._writer.write_batch(pa.RecordBatch.from_arrays(batch.columns, schema=self._schema))
+        return self._sink.taken()
+
+    def tail(self) -> bytes:
+        self._writer.close()
+        return self._sink.taken()
+
+
+class _Sink:
+    """A file that is emptied as it is written."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def write(self, part: Any) -> int:
+        self._parts.append(bytes(part))
+        return len(self._parts[-1])
+
+    def flush(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def taken(self) -> bytes:
+        whole = b"".join(self._parts)
+        self._parts.clear()
+        return whole
+
+
+_ENCODERS: Mapping[Format, Callable[[Extract], Encoder]] = {Format.CSV: CsvEncoder, Format.ARROW: ArrowEncoder}

@@ -1,0 +1,89 @@
+"""Reading tables for one request: pages of rows, and what is known of each table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import orjson
+
+from evertable.config.columns import Column
+from evertable.errors import NotReadyError, TableNotFoundError
+from evertable.protocol.answers import Stamp
+from evertable.protocol.page import page_tail
+from evertable.protocol.values import rows_of
+from evertable.server.parameters import Pairs, view_of
+from evertable.tables.catalog import Catalog, Publication
+from evertable.tables.table import Extent, Slots, Table
+from evertable.views.query import Query, columns_of
+
+
+def find(catalog: Catalog, name: str) -> tuple[Publication, Table]:
+    """The table that is public under ``name`` now, and the publication it belongs to."""
+    current = catalog.current
+    if (table := current.tables.get(name)) is not None:
+        return current, table
+    if name in catalog.names:
+        raise NotReadyError(f"The table '{name}' has no rows to show yet: no generation is live.", "Try again soon.")
+    raise TableNotFoundError(f"There is no table '{name}'; there are {', '.join(catalog.names)}.")
+
+
+def about(catalog: Catalog, name: str) -> dict[str, Any]:
+    """A table's columns, where it stands and how many rows it has."""
+    current, table = find(catalog, name)
+    return {**_summary(current, name), "columns": described(table.columns)}
+
+
+def overview(catalog: Catalog) -> list[dict[str, Any]]:
+    """All public names, those without a table yet included."""
+    current = catalog.current
+    return [_summary(current, name) for name in catalog.names]
+
+
+def _summary(current: Publication, name: str) -> dict[str, Any]:
+    table = current.tables.get(name)
+    extent = None if table is None else table.extent
+    return {
+        "name": name,
+        "ready": extent is not None,
+        "generation": current.generation,
+        "publication": current.number,
+        "version": None if extent is None else extent.version,
+        "total": None if extent is None else extent.total,
+    }
+
+
+def described(columns: Sequence[Column]) -> list[dict[str, str]]:
+    return [{"name": column.name, "type": str(column.type)} for column in columns]
+
+
+def page(catalog: Catalog, name: str, pairs: Pairs, max_page: int) -> bytes:
+    """The rows that the parameters ask for, as JSON, all of one version."""
+    current, table = find(catalog, name)
+    view = view_of(pairs, table.columns, max_page)
+    query = Query.parse(view).bind(table.columns)
+    places, _ = columns_of(view, table.columns)
+    columns = [table.columns[place] for place in places]
+    if query.plain:
+        with table.lock:
+            extent = table.extent
+            slots = window(extent, view.offset, view.limit, view.newest_first)
+            version, total, batch = extent.version, extent.total, table.take(slots, places)
+    else:
+        snapshot = table.snapshot()
+        ordered = query.order(snapshot)
+        version, total = snapshot.extent.version, len(ordered)
+        batch = snapshot.take(ordered[view.offset : view.offset + view.limit], places)
+    rows = [orjson.dumps(row) for row in rows_of(batch, columns)]
+    stamp = Stamp(current.number, version, current.generation)
+    return b"{" + page_tail(name, stamp, total, view.offset, columns, rows)
+
+
+def window(extent: Extent, offset: int, limit: int, newest_first: bool = False) -> Slots:
+    """The slots of a plain page, whose rows stand in order of arrival."""
+    if newest_first:
+        last = max(extent.end - offset, extent.first)
+        return np.arange(last - 1, max(last - limit, extent.first) - 1, -1, dtype=np.int64)
+    start = min(extent.first + offset, extent.end)
+    return np.arange(start, min(start + limit, extent.end), dtype=np.int64)
