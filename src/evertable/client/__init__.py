@@ -1,1 +1,36 @@
-"""The Python client: pages of live tables, watched or read whole."""
+"""The Python client: pages of live tables, watched or read whole.
+
+- ``client``: :class:`Client` and its tables, over ``rest`` (httpx) and ``watch``;
+- ``following``: frames to pages, without a socket; ``state`` and ``retry``: how a connection lives and heals;
+- ``connection``: these three with a WebSocket; ``watch`` and ``mailbox``: its thread, and pages handed over.
+"""
+
+from evertable.client.client import Client, TableHandle, TableInfo
+from evertable.client.errors import (
+    AccessDeniedError,
+    AddressError,
+    ClientClosedError,
+    PandasMissingError,
+    ServerAnswerError,
+    ServerRefusedError,
+    ServerUnreachableError,
+)
+from evertable.client.state import State
+from evertable.client.watch import Watch
+from evertable.protocol.page import Page
+
+__all__ = [
+    "AccessDeniedError",
+    "AddressError",
+    "Client",
+    "ClientClosedError",
+    "Page",
+    "PandasMissingError",
+    "ServerAnswerError",
+    "ServerRefusedError",
+    "ServerUnreachableError",
+    "State",
+    "TableHandle",
+    "TableInfo",
+    "Watch",
+]

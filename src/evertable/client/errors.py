@@ -1,0 +1,77 @@
+"""What can go wrong between a client and its server, each with a condition and a next step.
+
+EvertableError
+├── ServerRefusedError        the server's own condition    a request that it does not meet
+│   └── AccessDeniedError     TOKEN_MISSING, TOKEN_WRONG …  HTTP 401 and 403
+├── ServerUnreachableError    SERVER_UNREACHABLE            nobody answers at the address, or too late
+├── ServerAnswerError         SERVER_ANSWER                 an answer that is not Evertable's
+├── AddressError              ADDRESS_INVALID               an address or token that cannot be used
+├── ClientClosedError         CLIENT_CLOSED                 a client that is used after its end
+└── PandasMissingError        PANDAS_MISSING
+"""
+
+from __future__ import annotations
+
+from evertable.errors import EvertableError
+
+
+class ServerRefusedError(EvertableError):
+    """What the server says it cannot do; ``condition`` is its condition, ``position`` where a filter is wrong."""
+
+    condition = "SERVER_REFUSED"
+
+    def __init__(self, condition: str, message: str, *, status: int | None = None, position: int | None = None) -> None:
+        super().__init__(message)
+        self.condition = condition  # type: ignore[misc] # each server may know conditions that this client does not
+        self.status = status
+        self.position = position
+
+
+class AccessDeniedError(ServerRefusedError):
+    """A token that is missing or wrong, or a place from which nobody may ask; trying again does not help."""
+
+
+class ServerUnreachableError(EvertableError):
+    condition = "SERVER_UNREACHABLE"
+
+
+class ServerAnswerError(EvertableError):
+    condition = "SERVER_ANSWER"
+
+
+class AddressError(EvertableError):
+    condition = "ADDRESS_INVALID"
+
+
+class ClientClosedError(EvertableError):
+    condition = "CLIENT_CLOSED"
+
+
+class PandasMissingError(EvertableError):
+    condition = "PANDAS_MISSING"
+
+    def __init__(self) -> None:
+        super().__init__("pandas is not installed.", "Run: pip install 'evertable[pandas]'")
+
+
+def refusal(status: int | None, body: object) -> ServerRefusedError | None:
+    """The error that a body with ``condition`` and ``message`` tells; None if it is something else."""
+    if not isinstance(body, dict) or not isinstance(body.get("condition"), str):
+        return None
+    position = body.get("position")
+    make = AccessDeniedError if status in (401, 403) else ServerRefusedError
+    return make(
+        body["condition"],
+        str(body.get("message", "")),
+        status=status,
+        position=position if isinstance(position, int) else None,
+    )
+
+
+def refused_with(status: int, body: object, address: str) -> EvertableError:
+    """The error for an HTTP answer of 400 or more, also if something else than Evertable gave it."""
+    if found := refusal(status, body):
+        return found
+    if status in (401, 403):
+        return AccessDeniedError("ACCESS_DENIED", f"{address} answers {status}.", status=status)
+    return ServerAnswerError(f"{address} answers {status}.", "Is this the address of an Evertable server?")

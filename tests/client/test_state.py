@@ -1,0 +1,33 @@
+"""A connection moves only as its drawing says."""
+
+from __future__ import annotations
+
+import pytest
+
+from evertable.client.state import MOVES, Machine, State
+
+
+def test_it_begins_with_connecting() -> None:
+    assert Machine().state is State.CONNECTING
+
+
+@pytest.mark.parametrize("start", State)
+@pytest.mark.parametrize("target", State)
+def test_moves(start: State, target: State) -> None:
+    """Legal moves are told; illegal ones raise, and name both states."""
+    told: list[State] = []
+    machine = Machine(told.append)
+    machine.state = start
+    if target in MOVES[start]:
+        machine.to(target)
+        assert (machine.state, told) == (target, [target])
+    else:
+        with pytest.raises(RuntimeError, match=f"from {start} to {target}"):
+            machine.to(target)
+        assert (machine.state, told) == (start, [])
+
+
+def test_every_state_can_be_reached_and_only_the_ends_cannot_be_left() -> None:
+    reached = {State.CONNECTING}.union(*MOVES.values())
+    assert reached == set(State) == set(MOVES)
+    assert {state for state, targets in MOVES.items() if not targets} == {State.REFUSED, State.CLOSED}
