@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
+from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker, folder, ports
 from evertable.errors import BrokerError, PortInUseError
@@ -108,7 +108,7 @@ def test_a_temporary_folder_outlives_a_broker_that_dies_by_itself_and_goes_with_
     topic = make_topic(broker)
     write(broker, topic, b"kept")
     os.kill(broker.pid, signal.SIGKILL)
-    until(lambda: not broker.running)
+    wait_until(lambda: not broker.running)
     with pytest.raises(BrokerError, match="The broker is not running"):
         broker.pid  # noqa: B018 - reading it is the test
     assert home.is_dir()
@@ -193,13 +193,6 @@ def test_the_broker_dies_with_its_owner_and_so_does_a_temporary_folder(tmp_path:
         assert Path(log_file).is_file()
         owner.kill()
         owner.wait()
-        until(lambda: gone(int(pid)) and list(tmp_path.iterdir()) == [])
+        wait_until(lambda: gone(int(pid)) and list(tmp_path.iterdir()) == [])
         if forked:
             os.killpg(owner.pid, signal.SIGKILL)  # the forked child, in the session that was made for this test
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Waits for a condition; the test's own timeout is the limit."""
-    pause = threading.Event()
-    while not condition():
-        pause.wait(0.05)

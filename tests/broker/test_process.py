@@ -6,11 +6,10 @@ import fcntl
 import os
 import signal
 import sys
-import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.waiting import wait_until
 
 from evertable.broker.process import SupervisedProcess
 
@@ -27,16 +26,9 @@ def gone(pid: int) -> bool:
     return False
 
 
-def until(condition: Callable[[], bool]) -> None:
-    """Waits for a condition; the test's own timeout is the limit."""
-    pause = threading.Event()
-    while not condition():
-        pause.wait(0.02)
-
-
 def start(program: str, output: Path, keep_open: tuple[int, ...] = ()) -> SupervisedProcess:
     process = SupervisedProcess([sys.executable, "-c", program], output, None, keep_open)
-    until(lambda: output.read_text().startswith("ready"))
+    wait_until(lambda: output.read_text().startswith("ready"))
     return process
 
 
@@ -84,5 +76,5 @@ def test_a_lock_is_held_until_it_ends(tmp_path: Path) -> None:
 def test_it_dies_with_a_supervisor_that_is_killed(tmp_path: Path) -> None:
     process = start(STUBBORN, tmp_path / "out")
     os.kill(process._supervisor.pid, signal.SIGKILL)
-    until(lambda: gone(process.pid))
+    wait_until(lambda: gone(process.pid))
     process.kill()

@@ -9,13 +9,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient
 from tests.engine.conftest import NewGeneration
 from tests.engine.rig import Generation, Sent, config
+from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
 from evertable.changelog.schema import Side
@@ -27,13 +27,6 @@ from evertable.errors import NotEnoughSlotsError, QueryFailedError, TopicNotFoun
 from evertable.generations.build import build, changelog_topics
 from evertable.runtime.jars import jar_paths
 from evertable.runtime.operator import operator_jar
-
-
-def wait_until(done: Callable[[], bool], what: str, timeout_s: float = 30) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not done():
-        assert time.monotonic() < deadline, f"not within {timeout_s} s: {what}"
-        time.sleep(0.05)
 
 
 def alive(pid: int) -> bool:

@@ -1,0 +1,236 @@
+"""The hub: notices changes, brings every live view up to date once a tick, and tells who looks at it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import structlog
+
+from evertable.config.server import Server
+from evertable.errors import PageTooLargeError, TableNotFoundError
+from evertable.protocol.frames import Limits
+from evertable.server.orders import EVERY_S, REST, Orders
+from evertable.server.shared import LiveView, Look, News, Subscription
+from evertable.server.workers import Workers
+from evertable.tables.catalog import Catalog, Publication
+from evertable.tables.table import Table
+from evertable.views.query import Query, columns_of
+from evertable.views.view import View
+
+MAX_LOAD = 0.6
+"""Of the event loop's time that rounds and sends may take; ticks get longer rather than take more."""
+PREPARE_S = 5.0
+NEVER = float("inf")
+
+log = structlog.get_logger()
+
+
+@dataclass(eq=False)
+class _Shown:
+    """A live view and its pace."""
+
+    view: LiveView
+    rests_until: float = 0.0
+    total_told: float = 0.0
+    total_waits: bool = False
+    looking: bool = False
+    latecomers: bool = False
+    """Whether someone waits for the next look, whatever it brings."""
+
+
+class Hub:
+    """All live views of one server. Everything but ``wake`` is for the event loop's thread.
+
+    A round looks at each view whose table or order has changed. It runs at once after a quiet tick, else a tick after
+    the one before, and later if the rounds and the sends they cause would take too much of the event loop.
+    """
+
+    def __init__(self, catalog: Catalog, settings: Server) -> None:
+        self.limits = Limits(settings.max_page, settings.max_subscriptions)
+        self.sent: Counter[str] = Counter()
+        """Frames, by type."""
+        self._catalog = catalog
+        self._tick_s = settings.tick_ms / 1000
+        self._shown: dict[tuple[str, View], _Shown] = {}
+        self._last = self._last_cpu = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._woken = self._untidy = False
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Follows the catalog; the application's lifespan."""
+        self._loop = asyncio.get_running_loop()
+        self._workers = Workers()
+        self._orders = Orders(self._workers, self.wake)
+        leave = self._catalog.listen(self.wake)
+        try:
+            yield
+        finally:
+            leave()
+            if self._timer:
+                self._timer.cancel()
+            await self._orders.close()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await self._workers.close()
+
+    @property
+    def views(self) -> int:
+        return len(self._shown)
+
+    @property
+    def subscriptions(self) -> int:
+        return sum(len(shown.view.subscribers) for shown in self._shown.values())
+
+    def wake(self) -> None:
+        """Something may have changed; any thread may call it, as often as it likes."""
+        if not self._woken:
+            self._woken = True
+            try:
+                self._loop.call_soon_threadsafe(self._plan)
+            except RuntimeError:  # the loop has ended, and so have all viewers
+                self._woken = False
+
+    async def publish(self, generation: int, tables: Mapping[str, Table]) -> Publication:
+        """Flips all names at once, after the sorts and filters in use were computed on the new tables."""
+        async with self._orders.prepared(tables, PREPARE_S):
+            publication = self._catalog.publish(generation, tables)
+            self._round()
+        return publication
+
+    def attach(self, name: str, view: View, subscription: Subscription) -> LiveView:
+        """Tells the subscription of this view's news from now on; RequestError if there can be none."""
+        if name not in self._catalog.names:
+            known = ", ".join(self._catalog.names)
+            raise TableNotFoundError(f"There is no table '{name}'.", f"There are {known}.")
+        if view.limit > self.limits.page:
+            raise PageTooLargeError(f"A page has {self.limits.page} rows at most, not {view.limit}.")
+        query = Query.parse(view)
+        if table := self._catalog.current.tables.get(name):
+            query.bind(table.columns)
+            columns_of(view, table.columns)
+        shown = self._shown.get((name, view))
+        if shown is None:
+            shown = self._shown[name, view] = _Shown(LiveView(name, view, query))
+        shown.view.subscribers.add(subscription)
+        self._refresh(shown, self._catalog.current, self._loop.time())
+        if shown.view.lacks(subscription):
+            subscription.notify(subscription)
+        else:
+            shown.latecomers = True
+            self.wake()
+        return shown.view
+
+    def is_waiting(self, view: LiveView) -> bool:
+        """Whether the name has no table yet."""
+        return view.name not in self._catalog.current.tables
+
+    def detach(self, view: LiveView, subscription: Subscription) -> None:
+        view.subscribers.discard(subscription)
+        if not view.subscribers:
+            del self._shown[view.name, view.view]
+            self._untidy = True
+
+    def _plan(self) -> None:
+        """Runs a round as soon as one may be run."""
+        self._woken = False
+        self._plan_at(self._loop.time())
+
+    def _plan_at(self, when: float) -> None:
+        when = max(when, self._last + self._tick_s)
+        if self._timer and self._timer.when() <= when:
+            return
+        if self._timer:
+            self._timer.cancel()
+        self._timer = self._loop.call_at(when, self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        busy = time.thread_time() - self._last_cpu
+        if (free := self._last + busy / MAX_LOAD) > self._loop.time():
+            self._timer = self._loop.call_at(free, self._tick_now)
+        else:
+            self._tick_now()
+
+    def _tick_now(self) -> None:
+        self._timer = None
+        self._round()
+
+    def _round(self) -> None:
+        self._last, self._last_cpu = self._loop.time(), time.thread_time()
+        publication, now = self._catalog.current, self._last
+        soonest = NEVER
+        for shown in tuple(self._shown.values()):
+            soonest = min(soonest, self._refresh(shown, publication, now))
+        if self._untidy:
+            self._orders.keep({order for shown in self._shown.values() for order in shown.view.orders})
+            self._untidy = False
+        soonest = min(soonest, self._orders.refresh(now))
+        if soonest < NEVER:
+            self._plan_at(soonest)
+
+    def _refresh(self, shown: _Shown, publication: Publication, now: float) -> float:
+        """Brings one view up to date; says when it wants to be looked at again though nothing changes."""
+        view = shown.view
+        try:
+            binding = view.bind(publication, self._orders)
+            if binding is not None and not shown.looking:
+                if binding is view.binding and now < shown.rests_until:
+                    return shown.rests_until
+                if view.large:
+                    self._look_elsewhere(shown)
+                elif look := view.look(binding):
+                    self._show(shown, look, now)
+        except Exception:  # others are not touched by it, and the next change is tried again
+            log.exception("view_failed", table=view.name, view=view.view)
+        return self._tell_total(shown, now)
+
+    def _show(self, shown: _Shown, look: Look, now: float) -> None:
+        swapped = look.binding is not shown.view.binding
+        news = shown.view.accept(look)
+        shown.rests_until = now + REST * look.cost_s
+        self._untidy = self._untidy or swapped
+        if news is News.PAGE or shown.latecomers:
+            shown.latecomers = False
+            shown.total_told, shown.total_waits = now, False
+            self._tell(shown)
+        elif news is News.TOTAL:
+            shown.total_waits = True
+
+    def _tell_total(self, shown: _Shown, now: float) -> float:
+        """A change of the total alone is told four times a second at most."""
+        if not shown.total_waits:
+            return NEVER
+        if now < shown.total_told + EVERY_S:
+            return shown.total_told + EVERY_S
+        shown.total_told, shown.total_waits = now, False
+        self._tell(shown)
+        return NEVER
+
+    def _tell(self, shown: _Shown) -> None:
+        for subscription in shown.view.subscribers:
+            subscription.notify(subscription)
+
+    def _look_elsewhere(self, shown: _Shown) -> None:
+        """A large page is made on a worker; one look at a time."""
+        shown.looking = True
+        task = self._loop.create_task(self._look(shown))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _look(self, shown: _Shown) -> None:
+        try:
+            binding = shown.view.bind(self._catalog.current, self._orders)
+            if binding is not None and (look := await self._workers.run(shown.view.look, binding)):
+                if look.binding.publication is self._catalog.current:
+                    self._show(shown, look, self._loop.time())
+                self.wake()
+        except Exception:
+            log.exception("view_failed", table=shown.view.name, view=shown.view.view)
+        finally:
+            shown.looking = False

@@ -1,0 +1,125 @@
+"""Orders: sorted or filtered tables, computed off the event loop and shared by all views of one query."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import structlog
+
+from evertable.server.workers import Workers
+from evertable.tables.table import Slots, Table
+from evertable.views.query import BoundQuery, Query
+
+EVERY_S = 0.25
+REST = 10
+"""So many times its cost an order rests before it is computed again: a tenth of one core at most."""
+
+log = structlog.get_logger()
+
+
+@dataclass(eq=False)
+class Order:
+    """Which rows of a table a query shows, in which order; ``slots`` is None until it is first computed."""
+
+    name: str
+    table: Table
+    query: Query
+    bound: BoundQuery
+    slots: Slots | None = None
+    number: int = 0
+    """Grows each time it is computed."""
+    version: int = -1
+    """Of the table, when it was computed last."""
+    due_s: float = 0.0
+    running: bool = False
+
+    def compute(self) -> tuple[Slots, int, float]:
+        """The slots, the table's version, and the seconds it took; runs on a worker."""
+        start = time.perf_counter()
+        snapshot = self.table.snapshot()
+        return self.bound.order(snapshot), snapshot.extent.version, time.perf_counter() - start
+
+
+class Orders:
+    """The orders that are in use. For the event loop's thread; ``on_done`` is called when one was computed."""
+
+    def __init__(self, workers: Workers, on_done: Callable[[], None]) -> None:
+        self._workers = workers
+        self._on_done = on_done
+        self._orders: dict[tuple[int, Query], Order] = {}
+        self._prepared: set[Order] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def __len__(self) -> int:
+        return len(self._orders)
+
+    def of(self, name: str, table: Table, query: Query, bound: BoundQuery) -> Order:
+        """The order of that query on that table, the same one for all who ask."""
+        key = (id(table), query)
+        if (order := self._orders.get(key)) is None:
+            order = self._orders[key] = Order(name, table, query, bound)
+        return order
+
+    def refresh(self, now: float) -> float:
+        """Starts computing what is due, and says when the next one will be (infinity: none)."""
+        soonest = float("inf")
+        for order in self._orders.values():
+            if order.running or order.version == order.table.extent.version:
+                continue
+            if order.due_s <= now:
+                self._start(order)
+            else:
+                soonest = min(soonest, order.due_s)
+        return soonest
+
+    def keep(self, used: set[Order]) -> None:
+        """Forgets all orders but these."""
+        used = used | self._prepared
+        self._orders = {key: order for key, order in self._orders.items() if order in used}
+
+    @asynccontextmanager
+    async def prepared(self, tables: Mapping[str, Table], timeout_s: float) -> AsyncIterator[None]:
+        """Computes the queries in use on other tables of the same names first, so that a flip finds them ready.
+
+        Those that take longer come after the flip; until then their viewers see what they saw before.
+        """
+        in_use = {(order.name, order.query) for order in self._orders.values() if order.name in tables}
+        for name, query in in_use:
+            bound = query.bind(tables[name].columns, missing_ok=True)
+            if not bound.plain:
+                self._prepared.add(self.of(name, tables[name], query, bound))
+        started = [self._start(order) for order in self._prepared if order.slots is None and not order.running]
+        if started:
+            await asyncio.wait(started, timeout=timeout_s)
+        try:
+            yield
+        finally:
+            self._prepared.clear()
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _start(self, order: Order) -> asyncio.Task[None]:
+        order.running = True
+        task = asyncio.get_running_loop().create_task(self._compute(order))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _compute(self, order: Order) -> None:
+        cost = EVERY_S
+        try:
+            slots, version, cost = await self._workers.run(order.compute)
+            order.slots, order.version, order.number = slots, version, order.number + 1
+        except Exception:  # its viewers keep what they see, and it is tried again
+            log.exception("order_failed", table=order.name, sort=order.query.sort)
+        finally:
+            order.running = False
+            order.due_s = asyncio.get_running_loop().time() + max(EVERY_S, REST * cost)
+        self._on_done()

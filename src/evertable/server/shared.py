@@ -1,0 +1,227 @@
+"""Live views, shared: one page for all who look at the same part of the same table, computed once.
+
+A :class:`LiveView` knows no socket and no clock. ``look`` says what a publication shows now, ``accept`` makes it the
+page on show, and ``frame_for`` gives each subscription what it lacks.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+
+from evertable.config.columns import Column
+from evertable.protocol.answers import Stamp, total_tail
+from evertable.protocol.page import PageRows, page_tail
+from evertable.protocol.patch import diff, patch_tail
+from evertable.protocol.values import rows_of
+from evertable.server.orders import Order, Orders
+from evertable.tables.catalog import Publication
+from evertable.tables.table import Extent, Slots, Table
+from evertable.views.query import Query, columns_of
+from evertable.views.view import View
+
+LARGE = 1_000
+"""Rows of a page; larger ones are made off the event loop."""
+
+
+BEGINNING = Stamp(0, 0)
+
+
+class News(Enum):
+    """What a look brought."""
+
+    NONE = 0
+    TOTAL = 1
+    PAGE = 2
+
+
+@dataclass(frozen=True)
+class Binding:
+    """A view on one publication's table: the columns it has there, and the order if one is needed."""
+
+    publication: Publication
+    table: Table
+    columns: tuple[int, ...]
+    missing: tuple[str, ...]
+    order: Order | None
+
+    @property
+    def shown(self) -> list[Column]:
+        return [self.table.columns[column] for column in self.columns]
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a binding shows at one version; no rows if they are those that are on show already."""
+
+    binding: Binding
+    version: int
+    order_number: int
+    slots: Slots
+    total: int
+    rows: PageRows | None
+    cost_s: float
+
+
+@dataclass(frozen=True)
+class Tail:
+    """A frame without its prefix, and the total that it tells."""
+
+    kind: str
+    data: bytes
+    total: int
+
+
+@dataclass(eq=False)
+class Subscription:
+    """One subscriber of a view: how to tell it of news, and what it has got."""
+
+    id: str
+    tag: int
+    notify: Callable[[Subscription], None]
+    after: Stamp = BEGINNING
+    """Of the page that it comes from: an earlier one must not follow."""
+    page: int = 0
+    """The number of the last page that was sent."""
+    total: int = -1
+
+
+@dataclass(eq=False)
+class LiveView:
+    """One view of one name, and the page it shows."""
+
+    name: str
+    view: View
+    query: Query
+    subscribers: set[Subscription] = field(default_factory=set)
+    total: int = 0
+    stamp: Stamp = BEGINNING
+    _binding: Binding | None = None
+    _next: Binding | None = None
+    _look: Look | None = None
+    _rows: PageRows | None = None
+    _page: int = 0
+    _before: PageRows | None = None
+    _page_tail: Tail | None = None
+    _page_stamp: Stamp = BEGINNING
+    _patch_tail: Tail | None = None
+
+    @property
+    def large(self) -> bool:
+        return self.view.limit > LARGE
+
+    @property
+    def binding(self) -> Binding | None:
+        """What is on show; None before the name's first table."""
+        return self._binding
+
+    @property
+    def orders(self) -> set[Order]:
+        """Those that it uses, or will use as soon as they are computed."""
+        bindings = (self._binding, self._next)
+        return {binding.order for binding in bindings if binding is not None and binding.order is not None}
+
+    def bind(self, publication: Publication, orders: Orders) -> Binding | None:
+        """The binding to look through now; None while there is no table, or its order is not computed yet.
+
+        Until then the page of the publication before stays on show.
+        """
+        if self._binding and self._binding.publication is publication:
+            return self._binding
+        table = publication.tables.get(self.name)
+        if table is None:
+            return None
+        if self._next is None or self._next.publication is not publication:
+            bound = self.query.bind(table.columns, missing_ok=True)
+            columns, missing = columns_of(self.view, table.columns, missing_ok=True)
+            order = None if bound.plain else orders.of(self.name, table, self.query, bound)
+            lacking = tuple(dict.fromkeys((*missing, *bound.missing)))
+            self._next = Binding(publication, table, columns, lacking, order)
+        return self._next if self._next.order is None or self._next.order.slots is not None else None
+
+    def look(self, binding: Binding) -> Look | None:
+        """What there is to see; None if it is what was seen last. May run on any thread."""
+        start = time.perf_counter()
+        last = self._look if self._look and self._look.binding is binding else None
+        table, order = binding.table, binding.order
+        number = order.number if order else 0
+        with table.lock:
+            extent = table.extent
+            if last and last.version == extent.version and last.order_number == number:
+                return None
+            slots, total = self._slots(extent, order)
+            if last and np.array_equal(slots, last.slots) and not table.changed(slots, last.version):
+                return Look(binding, extent.version, number, slots, total, None, 0.0)
+            batch = table.take(slots, binding.columns)
+        rows = PageRows.of(slots.tolist(), rows_of(batch, binding.shown))
+        return Look(binding, extent.version, number, slots, total, rows, time.perf_counter() - start)
+
+    def accept(self, look: Look) -> News:
+        """Shows what was looked at."""
+        swapped = look.binding is not self._binding
+        rows, before = look.rows, self._rows
+        if rows and before and not swapped and rows.keys == before.keys and rows.json == before.json:
+            rows = None  # something was written that this view does not show
+        news = News.TOTAL if look.total != self.total else News.NONE
+        self._binding, self._look, self.total = look.binding, look, look.total
+        if swapped:
+            self._next = None
+        publication = look.binding.publication
+        self.stamp = Stamp(publication.number, look.version, publication.generation)
+        if rows is None:
+            return news
+        self._rows, self._before = rows, None if swapped else before
+        self._page += 1
+        self._page_tail = self._patch_tail = None
+        return News.PAGE
+
+    def lacks(self, subscription: Subscription) -> bool:
+        """Whether the subscription has not got what is on show, and may get it."""
+        if self._binding is None or self.stamp < subscription.after:
+            return False
+        return (subscription.page, subscription.total) != (self._page, self.total)
+
+    def frame_for(self, subscription: Subscription) -> Tail | None:
+        """What the subscription lacks of what is on show, if anything; it counts as sent."""
+        if self._binding is None or not self.lacks(subscription):
+            return None
+        if subscription.page == self._page:
+            tail = Tail("total", total_tail(self.stamp, self.total), self.total)
+        elif subscription.page == self._page - 1 and self._before and self._rows:
+            tail = self._shorter_tail(self._binding, self._before, self._rows)
+        else:
+            tail = self._whole_tail(self._binding)
+        subscription.page, subscription.total = self._page, tail.total
+        return tail
+
+    def _whole_tail(self, binding: Binding) -> Tail:
+        """The page; made anew for a later stamp, because its receiver may come from a view with a later one."""
+        if self._page_tail is None or self._page_stamp != self.stamp or self._page_tail.total != self.total:
+            rows = self._rows.json if self._rows else ()
+            data = page_tail(self.name, self.stamp, self.total, self.view.offset, binding.shown, rows, binding.missing)
+            self._page_tail, self._page_stamp = Tail("page", data, self.total), self.stamp
+        return self._page_tail
+
+    def _shorter_tail(self, binding: Binding, before: PageRows, rows: PageRows) -> Tail:
+        """The patch from the page before, or the page, whichever is shorter."""
+        if self._patch_tail is None:
+            data = patch_tail(self.stamp, self.total, self.view.offset, diff(before, rows))
+            self._patch_tail = Tail("patch", data, self.total)
+            if len(data) >= sum(map(len, rows.json)):
+                self._patch_tail = min(self._patch_tail, self._whole_tail(binding), key=lambda tail: len(tail.data))
+        return self._patch_tail
+
+    def _slots(self, extent: Extent, order: Order | None) -> tuple[Slots, int]:
+        """The slots on the page and the view's total."""
+        first, last = self.view.offset, self.view.offset + self.view.limit
+        if order is not None and order.slots is not None:
+            page = order.slots[first:last]
+            return page[page >= extent.first], len(order.slots)
+        first, last = min(first, extent.total), min(last, extent.total)
+        if self.view.newest_first:
+            return np.arange(extent.end - 1 - first, extent.end - 1 - last, -1), extent.total
+        return np.arange(extent.first + first, extent.first + last), extent.total

@@ -1,0 +1,191 @@
+"""One viewer's socket: reads its requests, and sends what its subscriptions lack, as fast as it takes it.
+
+Nothing is queued for a slow viewer: which subscriptions have news is all that is kept, and a frame is made only when it
+can be sent. What came in between is then in the newest page.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+import structlog
+from starlette.types import Receive, Scope, Send
+
+from evertable import __version__
+from evertable.errors import (
+    RequestError,
+    SubscriptionExistsError,
+    SubscriptionNotFoundError,
+    TooManySubscriptionsError,
+)
+from evertable.protocol import answers
+from evertable.protocol.answers import Stamp
+from evertable.protocol.frames import (
+    SUBPROTOCOL,
+    BadFrameError,
+    ChangeView,
+    CloseCode,
+    Ping,
+    Request,
+    Subscribe,
+    Unsubscribe,
+    parse,
+)
+from evertable.server.hub import Hub
+from evertable.server.refusals import response_to
+from evertable.server.security import Refusal
+from evertable.server.shared import BEGINNING, LiveView, Subscription
+from evertable.views.view import View
+
+log = structlog.get_logger()
+
+
+class Sockets:
+    """The endpoint of ``/ws``: all open sockets."""
+
+    def __init__(self, hub: Hub, max_sockets: int) -> None:
+        self._hub = hub
+        self._max = max_sockets
+        self._open: set[Socket] = set()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    @property
+    def blocked(self) -> int:
+        """Sockets whose viewer does not take what was sent."""
+        return sum(socket.sending for socket in self._open)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if len(self._open) >= self._max:
+            message = f"{self._max} viewers are connected, as many as there may be; try again later."
+            await response_to(Refusal(503, "TOO_MANY_SOCKETS", message))(scope, receive, send)
+            return
+        socket = Socket(self._hub, receive, send)
+        self._open.add(socket)
+        try:
+            await socket.run()
+        finally:
+            self._open.discard(socket)
+
+
+class Socket:
+    """Two tasks: one reads, one writes. Either's end ends both."""
+
+    def __init__(self, hub: Hub, receive: Receive, send: Send) -> None:
+        self.sending = False
+        self._hub = hub
+        self._receive = receive
+        self._send = send
+        self._subscriptions: dict[str, tuple[Subscription, LiveView]] = {}
+        self._news: dict[Subscription, None] = {}  # in the order in which it came
+        self._any_news = asyncio.Event()
+
+    async def run(self) -> None:
+        if (await self._receive())["type"] != "websocket.connect":
+            return
+        await self._send({"type": "websocket.accept", "subprotocol": SUBPROTOCOL})
+        writing = asyncio.create_task(self._write())
+        reading = asyncio.create_task(self._read())
+        try:
+            await asyncio.wait({reading, writing}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (reading, writing):
+                task.cancel()
+            failures = await asyncio.gather(reading, writing, return_exceptions=True)
+            for subscription, view in self._subscriptions.values():
+                self._hub.detach(view, subscription)
+            self._subscriptions.clear()
+        await self._report(failures)
+
+    async def _report(self, failures: list[BaseException | None]) -> None:
+        """A socket that the viewer left is no failure; what nobody foresaw is, and is said."""
+        for failure in failures:
+            if isinstance(failure, Exception) and not isinstance(failure, OSError):
+                log.error("socket_failed", exc_info=failure)
+                await self._close(CloseCode.SERVER_FAILED, "the server's fault; its log says more")
+
+    async def _read(self) -> None:
+        await self._tell("welcome", answers.welcome(__version__, self._hub.limits))
+        while (message := await self._receive())["type"] == "websocket.receive":
+            if (text := message.get("text")) is None:
+                return await self._close(CloseCode.BINARY_FRAME, "frames are text")
+            try:
+                request = parse(text)
+            except BadFrameError as error:
+                return await self._close(CloseCode.BAD_FRAME, error.reason)
+            await self._answer(request)
+        return None
+
+    async def _answer(self, request: Request) -> None:
+        if isinstance(request, Ping):
+            return await self._tell("pong", answers.pong(request.tag))
+        tag = 0 if isinstance(request, Unsubscribe) else request.tag
+        try:
+            match request:
+                case Subscribe():
+                    await self._subscribe(request)
+                case ChangeView():
+                    await self._change_view(request)
+                case Unsubscribe():
+                    subscription, view = self._found(request.id)
+                    del self._subscriptions[request.id]
+                    self._hub.detach(view, subscription)
+        except RequestError as problem:
+            await self._tell("error", answers.error(request.id, tag, problem))
+
+    async def _subscribe(self, request: Subscribe) -> None:
+        if request.id in self._subscriptions:
+            raise SubscriptionExistsError(f"There is a subscription '{request.id}' already.")
+        if len(self._subscriptions) >= self._hub.limits.subscriptions:
+            raise TooManySubscriptionsError(f"A socket has {self._hub.limits.subscriptions} subscriptions at most.")
+        await self._attach(request.id, request.table, request.tag, request.view)
+
+    async def _change_view(self, request: ChangeView) -> None:
+        subscription, view = self._found(request.id)
+        seen = view.stamp if subscription.page else subscription.after
+        await self._attach(request.id, view.name, request.tag, request.view, seen)
+
+    async def _attach(self, id_: str, name: str, tag: int, view: View, after: Stamp = BEGINNING) -> None:
+        subscription = Subscription(id_, tag, self._notify, after)
+        attached = self._hub.attach(name, view, subscription)
+        replaced = self._subscriptions.get(id_)
+        self._subscriptions[id_] = (subscription, attached)
+        if replaced:
+            self._hub.detach(replaced[1], replaced[0])
+        if self._hub.is_waiting(attached):
+            await self._tell("waiting", answers.waiting(id_, tag, name))
+
+    def _found(self, id_: str) -> tuple[Subscription, LiveView]:
+        if (found := self._subscriptions.get(id_)) is None:
+            raise SubscriptionNotFoundError(f"There is no subscription '{id_}'.")
+        return found
+
+    def _notify(self, subscription: Subscription) -> None:
+        self._news[subscription] = None
+        self._any_news.set()
+
+    async def _write(self) -> None:
+        while True:
+            await self._any_news.wait()
+            self._any_news.clear()
+            while self._news:
+                subscription = next(iter(self._news))
+                del self._news[subscription]
+                current, view = self._subscriptions.get(subscription.id, (None, None))
+                if current is not subscription or view is None:
+                    continue  # it looks at something else by now, or at nothing
+                if tail := view.frame_for(subscription):
+                    head = answers.prefix(tail.kind, subscription.id, subscription.tag)
+                    await self._tell(tail.kind, head + tail.data)
+
+    async def _tell(self, kind: str, frame: bytes) -> None:
+        self.sending = True
+        await self._send({"type": "websocket.send", "text": frame.decode()})
+        self.sending = False
+        self._hub.sent[kind] += 1
+
+    async def _close(self, code: CloseCode, reason: str) -> None:
+        with suppress(OSError, RuntimeError):  # it may be closed already
+            await self._send({"type": "websocket.close", "code": int(code), "reason": reason})

@@ -1,0 +1,144 @@
+"""Viewers for tests: a real socket, every frame checked against the protocol's promises and applied."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any, Self
+
+from tests.server.conftest import Serve, settings
+from websockets.sync.client import ClientConnection, connect
+
+from evertable.protocol.frames import SUBPROTOCOL
+from evertable.server.hub import Hub
+from evertable.server.run import ServerThread
+from evertable.server.socket import Sockets
+from evertable.tables.catalog import Catalog
+
+WAIT_S = 30
+Frame = dict[str, Any]
+
+
+def live(serve: Serve, catalog: Catalog, **given: Any) -> tuple[ServerThread, Hub, Sockets]:
+    """A server that pushes."""
+    chosen = settings(**given)
+    hub = Hub(catalog, chosen)
+    sockets = Sockets(hub, chosen.max_sockets)
+    return serve(catalog, given, websocket=sockets, lifespan=hub.running), hub, sockets
+
+
+class Picture:
+    """What a client holds of one subscription: pages and patches applied as docs/PROTOCOL.md says."""
+
+    def __init__(self) -> None:
+        self.page: Frame = {}
+        self.kinds: Counter[str] = Counter()
+
+    def apply(self, frame: Frame) -> None:
+        self.kinds[frame["type"]] += 1
+        if frame["type"] == "page":
+            self._check_order(frame)
+            self.page = frame
+        elif frame["type"] in ("patch", "total"):
+            self._check_order(frame)
+            assert frame["generation"] == self.page["generation"]
+            assert frame["publication"] == self.page["publication"]
+            rows = [list(row) for row in self.page["rows"]]
+            for at, remove, put in frame.pop("splice", ()):
+                assert 0 <= at <= at + remove <= len(rows)
+                rows[at : at + remove] = put
+            for row, column, value in frame.pop("cells", ()):
+                rows[row][column] = value
+            self.page = {**self.page, **frame, "rows": rows}
+
+    def _check_order(self, frame: Frame) -> None:
+        if self.page and frame["tag"] >= self.page["tag"]:
+            assert (frame["publication"], frame["version"]) >= (self.page["publication"], self.page["version"])
+
+    @property
+    def rows(self) -> list[list[Any]]:
+        return self.page.get("rows", [])
+
+    @property
+    def total(self) -> int:
+        return self.page.get("total", -1)
+
+
+class Viewer:
+    """A socket with its subscriptions' pictures."""
+
+    def __init__(self, url: str, **options: Any) -> None:
+        address = url.replace("http", "ws", 1) + "/ws"
+        connecting = connect(address, subprotocols=[SUBPROTOCOL], max_size=None, compression=None, **options)
+        self._open = ExitStack()
+        self.socket: ClientConnection = self._open.enter_context(connecting)
+        self.pictures: dict[str, Picture] = {}
+        self.errors: list[Frame] = []
+        self.waiting: list[Frame] = []
+        self.pongs: list[int] = []
+        self.welcome = self._receive()
+        assert self.welcome["type"] == "welcome"
+
+    def send(self, **frame: Any) -> None:
+        self.socket.send(json.dumps(frame))
+
+    def subscribe(self, table: str, name: str = "a", tag: int = 0, **view: Any) -> Picture:
+        """Subscribes and waits for the answer."""
+        self.send(type="subscribe", id=name, table=table, tag=tag, view=view)
+        return self._answered(name, tag)
+
+    def look(self, name: str, tag: int, **view: Any) -> Picture:
+        """Changes the view and waits for the answer."""
+        self.send(type="view", id=name, tag=tag, view=view)
+        return self._answered(name, tag)
+
+    def until(self, condition: Callable[[], object]) -> None:
+        """Takes frames until the condition holds."""
+        while not condition():
+            self.take()
+
+    def take(self) -> Frame:
+        """The next frame, applied."""
+        frame = self._receive()
+        match frame["type"]:
+            case "error":
+                self.errors.append(frame)
+            case "pong":
+                self.pongs.append(frame["tag"])
+            case "waiting":
+                self.waiting.append(frame)
+            case "page" | "patch" | "total":
+                self.pictures.setdefault(frame["id"], Picture()).apply(dict(frame))
+            case other:
+                raise AssertionError(f"unknown frame {other}")
+        return frame
+
+    def settle(self, tag: int) -> None:
+        """Takes all that was sent before now."""
+        self.send(type="ping", tag=tag)
+        self.until(lambda: tag in self.pongs)
+
+    def _answered(self, name: str, tag: int) -> Picture:
+        def done() -> bool:
+            picture = self.pictures.get(name)
+            if picture is not None and picture.page and picture.page["tag"] == tag:
+                return True
+            return any((frame["id"], frame["tag"]) == (name, tag) for frame in (*self.errors, *self.waiting))
+
+        self.until(done)
+        return self.pictures.setdefault(name, Picture())
+
+    def _receive(self) -> Frame:
+        frame: Frame = json.loads(self.socket.recv(timeout=WAIT_S))
+        return frame
+
+    def close(self) -> None:
+        self._open.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,14 @@
+"""Waiting for a condition, instead of sleeping and hoping."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+
+def wait_until(done: Callable[[], object], what: str = "what the test waits for", timeout_s: float = 60) -> None:
+    """Returns when ``done()`` is true; looks often."""
+    deadline = time.monotonic() + timeout_s
+    while not done():
+        assert time.monotonic() < deadline, f"not within {timeout_s} s: {what}"
+        time.sleep(0.02)
