@@ -93,7 +93,7 @@ class Naive:
             return None
         if isinstance(left, float) or isinstance(right, float):
             left, right = float(left), float(right)
-        return {
+        outcome: bool = {
             Operator.EQUAL: left == right,
             Operator.UNEQUAL: left != right,
             Operator.LESS: left < right,
@@ -101,6 +101,7 @@ class Naive:
             Operator.GREATER: left > right,
             Operator.AT_LEAST: left >= right,
         }[operator]
+        return outcome
 
 
 def _as(value: Decimal | str | bool, kind: Kind) -> Any:
@@ -134,4 +135,4 @@ def _matches(text: str, operator: TextOperator, part: str) -> bool:
 
 
 def _sign(a: Any, b: Any) -> int:
-    return (a > b) - (a < b)
+    return int(a > b) - int(a < b)

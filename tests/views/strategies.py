@@ -27,6 +27,7 @@ from evertable.views.filters.tree import (
     Operand,
     Operator,
     Or,
+    Predicate,
     Text,
     TextOperator,
     Truth,
@@ -119,7 +120,7 @@ def trees(draw: st.DrawFn, columns: tuple[Column, ...], depth: int = 3) -> Expre
 @st.composite
 def predicates(draw: st.DrawFn, column: Column, columns: tuple[Column, ...]) -> Expression:
     name, kind = ColumnName(column.name), column.type.kind
-    shapes = [IsNull]
+    shapes: list[type[Predicate]] = [IsNull]
     shapes += [Match] if kind in (Kind.STRING, Kind.JSON) else []
     shapes += [Comparison, Comparison, Between, In] if kind is not Kind.JSON else []
     shape = draw(st.sampled_from(shapes))

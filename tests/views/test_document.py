@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -21,7 +22,7 @@ from evertable.views.view import View
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "FILTERS.md").read_text()
 
-_READ = {
+_READ: dict[Kind, Callable[[str], Any]] = {
     Kind.BOOLEAN: lambda text: text == "true",
     Kind.INT: int,
     Kind.LONG: int,

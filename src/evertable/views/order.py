@@ -15,6 +15,7 @@ from evertable.config.problems import nearest
 from evertable.errors import ColumnNotFoundError
 from evertable.tables.table import Slots, Snapshot
 from evertable.views.filters import BoundFilter
+from evertable.views.names import places_of
 
 _PREFIX = 8  # bytes
 _KEPT = np.array([2**64 - 2 ** (64 - 8 * count) for count in range(_PREFIX + 1)], np.uint64)  # by how many are kept
@@ -35,7 +36,7 @@ def resolve_sort(
 
     An entry that is a column's name is that column; else ``-name`` is that column, descending. A column counts once.
     """
-    places = {column.name: i for i, column in reversed(list(enumerate(columns)))}
+    places = places_of(columns)
     keys: dict[int, SortKey] = {}
     missing: dict[str, None] = {}
     for entry in sort:

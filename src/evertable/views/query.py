@@ -10,6 +10,7 @@ from evertable.config.problems import nearest
 from evertable.errors import ColumnNotFoundError
 from evertable.tables.table import Slots, Snapshot
 from evertable.views.filters import BoundFilter, Expression, bind, parse
+from evertable.views.names import places_of
 from evertable.views.order import SortKey, order, resolve_sort
 from evertable.views.view import View
 
@@ -69,7 +70,7 @@ def columns_of(
     everything = tuple(range(len(columns)))
     if view.columns is None:
         return everything, ()
-    places = {column.name: i for i, column in reversed(list(enumerate(columns)))}
+    places = places_of(columns)
     names = tuple(dict.fromkeys(view.columns))
     missing = tuple(name for name in names if name not in places)
     if missing and not missing_ok:

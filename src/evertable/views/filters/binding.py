@@ -29,6 +29,7 @@ from evertable.views.filters.tree import (
     Or,
     Predicate,
 )
+from evertable.views.names import places_of
 
 Test = Callable[[Snapshot], Mask]
 
@@ -62,7 +63,7 @@ def bind(tree: Expression, columns: Sequence[Column], missing_ok: bool = False) 
 class _Binder:
     def __init__(self, columns: Sequence[Column], missing_ok: bool) -> None:
         self._columns = columns
-        self._places = {column.name: i for i, column in reversed(list(enumerate(columns)))}
+        self._places = places_of(columns)
         self._missing_ok = missing_ok
         self.missing: dict[str, None] = {}
 
@@ -121,7 +122,7 @@ class _Binder:
         if not isinstance(operand, ColumnName):
             at = place(operand, self._columns[left])
             return lambda snapshot: compute.compare(snapshot.column(left), operator, at)
-        right = self._index(operand, "; text goes in single quotes")
+        right = self._index(operand, "a column, or text in single quotes")
         types = [self._columns[i].type for i in (left, right)]
         common = compute.common_type(*types)
         if common is None:
@@ -131,10 +132,10 @@ class _Binder:
             )
         return lambda snapshot: compute.compare_columns(snapshot.column(left), operator, snapshot.column(right), common)
 
-    def _index(self, name: ColumnName, hint: str = "") -> int:
+    def _index(self, name: ColumnName, wanted: str = "a column") -> int:
         if name.name not in self._places:
             known = nearest(name.name, self._places)
-            raise FilterError(f"expected a column, found '{name.name}'; {known}{hint}", name.position)
+            raise FilterError(f"expected {wanted}, found '{name.name}'; {known}", name.position)
         return self._places[name.name]
 
 

@@ -1,0 +1,159 @@
+"""Rows come in the order that a view asks for; pages of random tables are in test_views.py."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.changelog.strategies import texts
+from tests.views.snapshots import ChunkedSnapshot
+
+from evertable.config.columns import Column
+from evertable.errors import ColumnNotFoundError
+from evertable.views.filters import bind, parse
+from evertable.views.order import SortKey, order, resolve_sort
+
+
+def columns(**types: str) -> tuple[Column, ...]:
+    return tuple(Column.parse(name, spelled) for name, spelled in types.items())
+
+
+def named(*names: str) -> tuple[Column, ...]:
+    return tuple(Column.parse(name, "long") for name in names)
+
+
+def ordered(kind: str, values: list[Any], descending: bool = False, newest_first: bool = False) -> list[int]:
+    snapshot = ChunkedSnapshot(columns(x=kind), [(value,) for value in values])
+    slots: list[int] = order(snapshot, (SortKey(0, descending),), newest_first=newest_first).tolist()
+    return slots
+
+
+def test_sort_entries_name_columns() -> None:
+    assert resolve_sort(["b", "-a"], named("a", "b")) == ((SortKey(1), SortKey(0, True)), ())
+
+
+def test_an_entry_that_is_a_column_s_name_is_that_column() -> None:
+    """Also where it begins with a minus; one more minus makes it descending."""
+    both = named("x", "-x")
+    assert resolve_sort(["-x"], both) == ((SortKey(1),), ())
+    assert resolve_sort(["--x"], both) == ((SortKey(1, True),), ())
+    assert resolve_sort(["x"], both) == ((SortKey(0),), ())
+
+
+def test_a_column_counts_once() -> None:
+    """Sorting by it again changes nothing."""
+    assert resolve_sort(["a", "-a", "a"], named("a")) == ((SortKey(0),), ())
+
+
+def test_of_columns_with_one_name_the_first_counts() -> None:
+    assert resolve_sort(["a"], named("a", "a")) == ((SortKey(0),), ())
+
+
+@pytest.mark.parametrize(
+    ("entry", "what"),
+    [
+        ("balanec", "There is no column 'balanec' to sort by; did you mean 'balance'?"),
+        ("-balanec", "There is no column 'balanec' to sort by; did you mean 'balance'?"),
+        ("zzz", "There is no column 'zzz' to sort by; known are balance, age"),
+        ("-", "There is no column '' to sort by; known are balance, age"),
+        ("", "There is no column '' to sort by; known are balance, age"),
+    ],
+)
+def test_an_entry_that_names_no_column_is_an_error(entry: str, what: str) -> None:
+    with pytest.raises(ColumnNotFoundError) as refused:
+        resolve_sort([entry], named("balance", "age"))
+    assert refused.value.what == what
+
+
+def test_after_a_swap_entries_that_name_no_column_are_reported() -> None:
+    assert resolve_sort(["-gone", "a", "gone"], named("a"), missing_ok=True) == ((SortKey(0),), ("gone",))
+
+
+def test_without_sort_rows_come_as_they_arrived() -> None:
+    snapshot = ChunkedSnapshot(columns(x="long"), [(1,), (2,), (3,)], first=40)
+    assert order(snapshot).tolist() == [40, 41, 42]
+    assert order(snapshot, newest_first=True).tolist() == [42, 41, 40]
+
+
+def test_ties_come_as_they_arrived_or_newest_first() -> None:
+    assert ordered("long", [1, 0, 1, 0]) == [1, 3, 0, 2]
+    assert ordered("long", [1, 0, 1, 0], descending=True) == [0, 2, 1, 3]
+    assert ordered("long", [1, 0, 1, 0], newest_first=True) == [3, 1, 2, 0]
+    assert ordered("long", [1, 0, 1, 0], descending=True, newest_first=True) == [2, 0, 3, 1]
+
+
+def test_nulls_come_last_either_way() -> None:
+    assert ordered("string", [None, "b", None, "a"]) == [3, 1, 0, 2]
+    assert ordered("string", [None, "b", None, "a"], descending=True) == [1, 3, 0, 2]
+    assert ordered("long", [None, 2, None, 1], descending=True, newest_first=True) == [1, 3, 2, 0]
+
+
+def test_the_least_long_sorts_like_any_other() -> None:
+    least, most = -(2**63), 2**63 - 1
+    assert ordered("long", [0, most, least, -1]) == [2, 3, 0, 1]
+    assert ordered("long", [0, most, least, -1], descending=True) == [1, 0, 3, 2]
+
+
+def test_both_zeros_tie() -> None:
+    assert ordered("double", [0.0, -0.0, 0.0]) == [0, 1, 2]
+    assert ordered("float", [0.0, -0.0, 0.0], newest_first=True) == [2, 1, 0]
+
+
+def test_text_sorts_by_code_point() -> None:
+    """Capitals before small letters, an astral character behind the last of the basic plane, shorter before longer."""
+    assert ordered("string", ["b", "B", "\uffff", "😀", "a\0", "a", ""]) == [6, 1, 5, 4, 0, 2, 3]
+
+
+def test_a_filter_is_applied_before_the_sort() -> None:
+    columns_ = columns(x="long", name="string")
+    snapshot = ChunkedSnapshot(columns_, [(3, "a"), (1, "b"), (2, "a"), (None, "a"), (0, None)], first=10, chunk=2)
+    tree = parse("name = 'a'")
+    assert tree is not None
+    assert order(snapshot, (SortKey(0),), bind(tree, columns_)).tolist() == [12, 10, 13]
+    assert order(snapshot, (), bind(tree, columns_), newest_first=True).tolist() == [13, 12, 10]
+
+
+def test_an_empty_table_has_an_order() -> None:
+    assert ordered("string", []) == []
+    assert ordered("decimal(4,2)", [], newest_first=True) == []
+
+
+@settings(max_examples=300)
+@given(st.lists(st.none() | texts | st.text("aé\0", max_size=20), max_size=40), texts, st.booleans(), st.booleans())
+def test_texts_with_a_common_beginning_sort_as_in_python(
+    ends: list[str | None], beginning: str, descending: bool, newest_first: bool
+) -> None:
+    """Eight bytes decide most comparisons, from where the texts begin to differ; the rest is compared in full."""
+    values = [None if end is None else beginning + end for end in ends]
+    arrived = list(enumerate(values))[:: -1 if newest_first else 1]
+    known = [(i, value) for i, value in arrived if value is not None]
+    known.sort(key=lambda each: each[1], reverse=descending)  # ties stay as they are, also in reverse
+    expected = [i for i, _ in known] + [i for i, value in arrived if value is None]
+    assert ordered("string", values, descending, newest_first) == expected
+
+
+def test_a_large_sort_is_stable() -> None:
+    """Other ways to sort are taken for many rows than for few."""
+    rows = [(random.Random(i).choice("abc"), i % 7) for i in range(20_000)]
+    snapshot = ChunkedSnapshot(columns(x="string", y="long"), rows, chunk=3_000)
+    down = order(snapshot, (SortKey(0, descending=True), SortKey(1))).tolist()
+    assert down == sorted(range(len(rows)), key=lambda i: (-ord(rows[i][0]), rows[i][1]))
+    newest = order(snapshot, (SortKey(0),), newest_first=True).tolist()
+    assert newest == sorted(range(len(rows)), key=lambda i: (rows[i][0], -i))
+
+
+def test_text_columns_may_hold_any_chunks() -> None:
+    """None at all, empty ones, and some that begin within a buffer."""
+    pieces = pa.array(["skip", "b", None, "a"])
+    column = pa.chunked_array([pieces[1:], pieces[:0], pieces[3:]])
+
+    class Given(ChunkedSnapshot):
+        def column(self, index: int) -> pa.ChunkedArray:
+            return [column][index]
+
+    snapshot = Given(columns(x="string"), [()] * len(column))
+    assert order(snapshot, (SortKey(0),)).tolist() == [2, 3, 0, 1]

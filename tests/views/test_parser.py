@@ -1,0 +1,200 @@
+"""A filter's text becomes a tree, or an error that says what was expected and where."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.views.strategies import COLUMNS, trees
+
+from evertable.errors import FilterError, FilterTooLongError
+from evertable.views.filters import MAX_CHARS, Expression, parse
+from evertable.views.filters.parser import MAX_DEPTH
+from evertable.views.filters.tree import (
+    And,
+    Between,
+    ColumnName,
+    Comparison,
+    In,
+    IsNull,
+    Match,
+    Not,
+    Number,
+    Operator,
+    Or,
+    Text,
+    TextOperator,
+    Truth,
+)
+
+A, B, C = (Comparison(ColumnName(name), Operator.EQUAL, Number(Decimal(1))) for name in "abc")
+X = ColumnName("x")
+
+WORDS = [
+    *"and or not in is null between contains starts ends with true false AND Not x y.z".split(),
+    *"1 -1 1.5 .5 1. 1e3 1e-3 1e9999999 + - . = != <> < <= > >= ( ) , ; ! é 😀".split(),
+    *("'a'", "''", "'it''s'", "'", '"x"', '""', '"a""b"', '"', "\0", "\ud800"),
+]
+
+
+def read(text: str) -> Expression | FilterError | None:
+    try:
+        return parse(text)
+    except FilterError as error:
+        return error
+
+
+def tree_or_error(text: str) -> None:
+    """Reading a text ends with a tree, with nothing, or with a FilterError that says all it should."""
+    found = read(text)
+    if isinstance(found, FilterError):
+        assert 0 <= found.position <= len(text)
+        assert re.match("expected .*, found ", found.what, re.DOTALL)
+        assert len(found.what) < 200
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        ("", None),
+        (" \n\t", None),
+        ("a = 1 or b = 1 and c = 1", Or((A, And((B, C))))),
+        ("(a = 1 or b = 1) and c = 1", And((Or((A, B)), C))),
+        ("not a = 1 and b = 1", And((Not(A), B))),
+        ("not (a = 1 and b = 1)", Not(And((A, B)))),
+        ("NOT NOT a=1", Not(Not(A))),
+        ("x <> 1", Comparison(X, Operator.UNEQUAL, Number(Decimal(1)))),
+        ("x>=-.5e+1", Comparison(X, Operator.AT_LEAST, Number(Decimal(-5)))),
+        ("x = y", Comparison(X, Operator.EQUAL, ColumnName("y"))),
+        ('"a ""b""" = \'it\'\'s\'', Comparison(ColumnName('a "b"'), Operator.EQUAL, Text("it's"))),
+        ("größe.cm_1 = TRUE", Comparison(ColumnName("größe.cm_1"), Operator.EQUAL, Truth(True))),
+        ("x Starts\nWith ''", Match(X, TextOperator.STARTS_WITH, Text(""))),
+        ("x not contains 'a'", Not(Match(X, TextOperator.CONTAINS, Text("a")))),
+        ("x is not null", Not(IsNull(X))),
+        ("x not in (1,'a',false)", Not(In(X, (Number(Decimal(1)), Text("a"), Truth(False))))),
+        ("x between 1 and y and a = 1", And((Between(X, Number(Decimal(1)), ColumnName("y")), A))),
+    ],
+)
+def test_a_filter_is_read_as_the_grammar_says(text: str, tree: Expression | None) -> None:
+    assert parse(text) == tree
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "what"),
+    [
+        ("balance >", 9, "expected a value after '>', found the end"),
+        ("balance > and", 10, "expected a value after '>', found 'and'"),
+        ("100 < balance", 0, "expected a column, found '100'"),
+        ("and", 0, "expected a column, found 'and'"),
+        ("a = 1 and", 9, "expected a column, 'not' or '(' after 'and', found the end"),
+        ("balance", 7, "expected a comparison after 'balance', found the end"),
+        ("a = 1 b = 2", 6, "expected 'and', 'or' or the end after '1', found 'b'"),
+        ("a = 1)", 5, "expected 'and', 'or' or the end after '1', found ')'"),
+        ("(a = 'x'", 8, "expected 'and', 'or' or ')' after the text 'x', found the end"),
+        ("a == 1", 3, "expected a value after '=', found '='"),
+        ("a = null", 4, "expected a value ('is null' finds nulls) after '=', found 'null'"),
+        ("a is 1", 5, "expected 'null' or 'not null' after 'is', found '1'"),
+        ("a is not 1", 9, "expected 'null' after 'not', found '1'"),
+        ("a not = 1", 6, "expected 'in', 'between', 'contains', 'starts with' or 'ends with' after 'not', found '='"),
+        ("a in 1", 5, "expected '(' after 'in', found '1'"),
+        ("a in ()", 6, "expected a value after '(', found ')'"),
+        ("a in (1", 7, "expected ',' or ')' after '1', found the end"),
+        ("a in (x)", 6, "expected a value (text goes in single quotes) after '(', found 'x'"),
+        ("a between 1 or 2", 12, "expected 'and' after '1', found 'or'"),
+        ("a starts 'x'", 9, "expected 'with' after 'starts', found the text 'x'"),
+        ("a contains x", 11, "expected a text in single quotes after 'contains', found 'x'"),
+        ('a contains "x"', 11, "expected a text in single quotes after 'contains', found \"x\""),
+        ("a = 'x", 4, "expected a closing ' for the one that opens here, found the end"),
+        ("a = 'x''y", 4, "expected a closing ' for the one that opens here, found the end"),
+        ('"a = 1', 0, 'expected a closing " for the one that opens here, found the end'),
+        ('"" = 1', 0, "expected a column's name between the quotes, found nothing"),
+        ("a = 1x", 4, "expected a number, found '1x'"),
+        ("a = 1.2.3", 4, "expected a number, found '1.2.3'"),
+        ("a = -", 4, "expected a number, found '-'"),
+        ("a = ٣", 4, "expected a number, found '٣'"),
+        ("a = 1e1234567", 4, "expected an exponent of at most 6 digits, found 7"),
+        ("a % 1", 2, "expected a column, a value or an operator, found '%'"),
+        ("a = \0", 4, "expected a column, a value or an operator, found 'U+0000'"),
+        ("a = '\ud83d'", 5, "expected whole characters, found half of one (U+D83D)"),
+        ("a = 1 " + "b" * 40, 6, f"expected 'and', 'or' or the end after '1', found '{'b' * 30}…'"),
+    ],
+)
+def test_an_error_says_what_was_expected_and_where(text: str, position: int, what: str) -> None:
+    with pytest.raises(FilterError) as refused:
+        parse(text)
+    assert (refused.value.position, refused.value.what) == (position, what)
+
+
+@pytest.mark.parametrize("opening", ["(", "not ", "(not ", "not("])
+def test_nesting_has_a_limit(opening: str) -> None:
+    """As deep as it is allowed to be, and not a step deeper; never Python's own limit."""
+    closing = ")" * opening.count("(")
+    steps = MAX_DEPTH // len(opening.replace("not", "n").replace(" ", ""))
+    assert parse(opening * steps + "a = 1" + closing * steps) is not None
+    with pytest.raises(FilterError, match=f"at most {MAX_DEPTH} parentheses and nots inside each other") as refused:
+        parse(opening * (steps + 1) + "a = 1" + closing * (steps + 1))
+    assert 0 < refused.value.position < len(opening) * (steps + 1)
+    tree_or_error((opening * MAX_CHARS)[:MAX_CHARS])
+
+
+def test_a_long_chain_is_wide_not_deep() -> None:
+    text = " and ".join(["a=1"] * 250)
+    assert parse(text) == And((A,) * 250)
+
+
+def test_a_filter_of_more_characters_than_allowed_is_too_long() -> None:
+    assert parse("a = 1".ljust(MAX_CHARS)) == A
+    with pytest.raises(FilterTooLongError, match=r"2001 characters; 2000 are allowed"):
+        parse("a = 1".ljust(MAX_CHARS + 1))
+
+
+def test_positions_do_not_make_filters_differ() -> None:
+    """Two ways to write a filter share their work; each tree knows the places in its own text."""
+    first, second = parse("a = 1"), parse("  a=1")
+    assert first == second
+    assert hash(first) == hash(second)
+    assert isinstance(second, Comparison)
+    assert (second.column.position, second.operand.position) == (2, 4)
+
+
+def test_one_and_true_make_filters_differ() -> None:
+    assert parse("a = 1") != parse("a = true")
+
+
+@settings(max_examples=300)
+@given(trees(COLUMNS, depth=4))
+def test_a_printed_tree_is_read_as_the_same_tree(tree: Expression) -> None:
+    assert parse(str(tree)) == tree
+
+
+@settings(max_examples=300)
+@given(st.text(st.characters(), max_size=60))
+def test_any_text_is_a_filter_or_an_error(text: str) -> None:
+    tree_or_error(text)
+
+
+@settings(max_examples=500)
+@given(st.lists(st.sampled_from(WORDS), max_size=30), st.sampled_from(["", " "]))
+def test_any_words_are_a_filter_or_an_error(words: list[str], between: str) -> None:
+    tree_or_error(between.join(words))
+
+
+@settings(max_examples=500)
+@given(trees(COLUMNS[:3]), st.data())
+def test_a_filter_with_a_mistake_is_a_filter_or_an_error(tree: Expression, data: st.DataObject) -> None:
+    """A piece of a right filter is taken out, doubled, or replaced by something else."""
+    text = str(tree)
+    begin = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(begin, min(begin + 5, len(text))))
+    instead = data.draw(st.sampled_from([*WORDS, "", text[begin:end] * 2]))
+    tree_or_error((text[:begin] + instead + text[end:])[:MAX_CHARS])
+
+
+@settings(max_examples=100)
+@given(st.lists(st.sampled_from([*WORDS, "x = 1 and", "(x = 1) or not"]), min_size=1, max_size=5))
+def test_a_filter_of_full_length_is_a_filter_or_an_error(words: list[str]) -> None:
+    text = " ".join(words) + " "
+    tree_or_error((text * (MAX_CHARS // len(text) + 1))[:MAX_CHARS])
