@@ -1,0 +1,168 @@
+"""How fast views are: the order of a large table by each type and by two keys, and filters over it, on one thread.
+
+    .venv/bin/python -m benchmarks.views                    # a million rows, about two minutes
+    .venv/bin/python -m benchmarks.views --rows 100000
+
+Beside each one a Python thread spins, as the server's event loop would; "pause" is the longest it was kept from
+running. With nothing else going on it is the interpreter's switch interval and what else the machine does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from benchmarks import machine
+
+from evertable.config.columns import Column
+from evertable.tables.table import Extent, Slots, schema_of
+from evertable.views.query import Query
+from evertable.views.view import View
+
+TYPES = {
+    "long": "long",
+    "double": "double",
+    "decimal": "decimal(12,2)",
+    "few": "int",
+    "boolean": "boolean",
+    "date": "date",
+    "timestamp": "timestamp",
+    "name": "string",  # 8–24 characters, mostly distinct
+    "userId": "string",  # a common beginning, distinct
+    "email": "string",  # distinct from the first bytes on
+    "type": "string",  # three of them
+    "gaps": "double",  # half of them null
+}
+SORTS: list[tuple[str, ...]] = [(name,) for name in TYPES]
+SORTS += [("-double",), ("-name",), ("type", "-double"), ("few", "name"), ("name", "double"), ("type", "few", "-long")]
+FILTERS = [
+    "long > 0",
+    "double between -1 and 1",
+    "decimal > 5000.005",
+    "few in (1, 2, 3)",
+    "long > double",
+    "decimal > few",
+    "decimal > double",
+    "timestamp >= '2020-01-01T00:00Z'",
+    "type = 'cheque account premium'",
+    "name contains 'SMITH 1'",
+    "name starts with 'bob'",
+    "email ends with 'X@example.com'",
+    "double > 1 and type != 'credit' and not name contains 'eve'",
+]
+
+
+class Snapshot:
+    """Columns as a live table gives them."""
+
+    def __init__(self, columns: Mapping[str, pa.Array]) -> None:
+        self.columns = tuple(Column.parse(name, TYPES[name]) for name in columns)
+        self.extent = Extent(1, 0, len(next(iter(columns.values()))))
+        self._arrays = [pa.chunked_array([array]) for array in columns.values()]
+
+    def column(self, index: int) -> pa.ChunkedArray:
+        return self._arrays[index]
+
+    def take(self, slots: Slots, columns: Any) -> pa.RecordBatch:
+        raise NotImplementedError("orders are computed from columns")
+
+
+def made_up(rows: int) -> Snapshot:
+    random = np.random.default_rng(1)
+    numbers, doubles = random.integers(-(2**63), 2**63 - 1, rows), random.normal(size=rows)
+    cents = random.integers(0, 10**6, rows)
+    first = random.choice(["anna", "bob", "carl", "dora smith", "eve van der berg"], rows)
+    ids = random.permutation(rows)
+    types = random.choice(["cheque account premium", "savings account premium", "credit"], rows)
+    arrays = [
+        pa.array(numbers),
+        pa.array(doubles),
+        pa.array(cents / 100),
+        pa.array(random.integers(0, 100, rows)),
+        pa.array(random.random(rows) < 0.5),
+        pa.array(random.integers(0, 20_000, rows).astype(np.int32)),
+        pa.array(random.integers(0, 2 * 10**15, rows)),
+        pa.array([f"{name} {number}" for name, number in zip(first, random.integers(0, 10**8, rows), strict=True)]),
+        pa.array([f"customer-{i:07d}" for i in ids]),
+        pa.array([f"{i:06x}.{'xy'[i % 2]}@example.com" for i in ids]),
+        pa.array(types),
+        pa.array(doubles, mask=random.random(rows) < 0.5),
+    ]
+    schema = schema_of([Column.parse(name, spelled) for name, spelled in TYPES.items()])
+    return Snapshot(
+        {name: array.cast(schema.field(name).type, safe=False) for name, array in zip(TYPES, arrays, strict=True)}
+    )
+
+
+class Spinner:
+    """A Python thread that does nothing but run, and notes the longest time it could not."""
+
+    def __enter__(self) -> Spinner:
+        self.longest_s = 0.0
+        self._stop = False
+        self._thread = threading.Thread(target=self._spin, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop = True
+        self._thread.join()
+
+    def _spin(self) -> None:
+        last = time.perf_counter()
+        while not self._stop:
+            now = time.perf_counter()
+            self.longest_s = max(self.longest_s, now - last)
+            last = now
+
+
+def measure(work: Callable[[], Slots], rounds: int) -> tuple[float, float, int]:
+    """The least time alone, the median of the longest pauses of a thread beside it, and how many rows came out."""
+    times, pauses = [], []
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        found = work()
+        times.append(time.perf_counter() - begin)
+        with Spinner() as spinner:
+            work()
+        pauses.append(spinner.longest_s)
+    return min(times) * 1e3, float(np.median(pauses)) * 1e3, len(found)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    wanted = parser.parse_args()
+    print(machine.description())
+    snapshot = made_up(wanted.rows)
+    print(f"\nOrders of {wanted.rows:,} rows; the best of {wanted.rounds} rounds, and the median pause")
+    print("view                                                              ms   pause ms       rows")
+    views = [("(nothing: a pause of one's own)", None), *((" ".join(sort), View(sort=sort)) for sort in SORTS)]
+    views += [("-name, newest first", View(sort=("-name",), newest_first=True))]
+    views += [(text, View(filter=text)) for text in FILTERS]
+    views += [("name | double > 1", View(sort=("name",), filter="double > 1"))]
+    for label, view in views:
+        ms, pause, found = measure(work(snapshot, view), wanted.rounds)
+        print(f"{label:60} {ms:7.1f} {pause:10.1f} {found:10,}", flush=True)
+
+
+def work(snapshot: Snapshot, view: View | None) -> Callable[[], Slots]:
+    if view is None:
+        return rest
+    bound = Query.parse(view).bind(snapshot.columns)
+    return lambda: bound.order(snapshot)
+
+
+def rest() -> Slots:
+    time.sleep(0.1)
+    return np.arange(0)
+
+
+if __name__ == "__main__":
+    main()
