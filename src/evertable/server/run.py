@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import socket
 import threading
 from collections.abc import Generator
@@ -78,6 +79,7 @@ class Server:
                 ssl_context_factory=None if tls is None else lambda config, default: tls,
             )
         )
+        logging.getLogger("uvicorn.error").addFilter(_is_no_false_alarm)
         self._task = asyncio.create_task(self._uvicorn.run_until_stopped(self._sockets), name="evertable-server")
         started = asyncio.create_task(self._uvicorn.up.wait())
         try:
@@ -197,3 +199,8 @@ class _Uvicorn(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
         yield
+
+
+def _is_no_false_alarm(record: logging.LogRecord) -> bool:
+    """uvicorn takes a WebSocket that was refused with an HTTP answer for one that got none, and logs an error."""
+    return record.msg != "ASGI callable returned without completing handshake."

@@ -1,0 +1,216 @@
+"""Starting and stopping: ports, TLS, threads and loops, and what happens to those who are connected."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+import ssl
+import subprocess
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+from starlette.websockets import WebSocket
+from tests.server.conftest import Serve, settings
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+from websockets.typing import Subprotocol
+
+from evertable.config.server import Server as Settings
+from evertable.config.server import Tls
+from evertable.errors import ConfigError, PortInUseError
+from evertable.server.app import create_app
+from evertable.server.listen import tls_context
+from evertable.server.run import Server, ServerThread
+from evertable.tables.catalog import Catalog
+
+PROTOCOL = [Subprotocol("evertable.v1")]
+
+
+def ok(url: str, **options: object) -> bool:
+    return httpx.get(f"{url}/healthz", **options).status_code == 200  # type: ignore[arg-type]
+
+
+def test_in_the_owners_loop(catalog: Catalog) -> None:
+    """It starts and stops beside whatever else runs there, and leaves the owner's signals alone."""
+
+    def handlers() -> list[object]:
+        return [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+
+    async def owner() -> str:
+        chosen, before = settings(), handlers()
+        async with Server(create_app(catalog, chosen), chosen) as server, httpx.AsyncClient() as client:
+            assert (await client.get(f"{server.url}/healthz")).status_code == 200
+            assert before == handlers()
+            return server.url
+
+    url = asyncio.run(owner())
+    with pytest.raises(httpx.ConnectError):
+        ok(url)
+
+
+def test_in_a_thread(serve: Serve, catalog: Catalog) -> None:
+    """The real port is known as soon as it is started; after the end the port is free and the thread gone."""
+    server = serve(catalog)
+    assert server.url == f"http://127.0.0.1:{server.port}"
+    assert ok(server.url)
+    port = server.port
+    server.stop()
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(("127.0.0.1", port))
+    assert [thread for thread in threading.enumerate() if thread.name.startswith("evertable")] == []
+
+
+def test_a_port_in_use(serve: Serve, catalog: Catalog) -> None:
+    """Is said so, with the port; whoever has it is not disturbed."""
+    first = serve(catalog)
+    with pytest.raises(PortInUseError, match=rf"\[PORT_IN_USE\] Port {first.port} is in use on 127\.0\.0\.1\."):
+        serve(catalog, {"port": first.port})
+    assert ok(first.url)
+
+
+def test_addresses_that_cannot_be_listened_on(serve: Serve, catalog: Catalog) -> None:
+    """Are problems of the configuration, with their key."""
+    for host, problem in [
+        ("192.0.2.1", "server.host: cannot listen on 192.0.2.1"),
+        ("nowhere.invalid", "server.host: nowhere.invalid is no address of this machine"),
+    ]:
+        with pytest.raises(ConfigError) as refused:
+            serve(catalog, {"host": host, "token": "correct-horse-battery"})
+        assert refused.value.problems[0].startswith(problem)
+
+
+def test_localhost_is_every_loopback_address(serve: Serve, catalog: Catalog) -> None:
+    """A browser may take either kind, on one port."""
+    server = serve(catalog, {"host": "localhost"})
+    assert server.url == f"http://localhost:{server.port}"
+    assert ok(server.url)
+    assert ok(f"http://127.0.0.1:{server.port}")
+
+
+def test_nothing_is_exposed_without_a_token(catalog: Catalog) -> None:
+    """Not even where the settings were made by hand."""
+    chosen = Settings.model_construct(host="0.0.0.0", port=0, token=None, tls=None)  # noqa: S104
+    with pytest.raises(ConfigError, match="needs a token"):
+        ServerThread(create_app(catalog, settings()), chosen).start()
+
+
+async def patient(websocket: WebSocket) -> None:
+    await websocket.accept("evertable.v1")
+    await websocket.send_text("hello")
+    await websocket.receive()
+
+
+async def stubborn(websocket: WebSocket) -> None:
+    """Sends without end to someone who takes nothing."""
+    await websocket.accept("evertable.v1")
+    while True:
+        await websocket.send_text("x" * 1_000_000)
+
+
+def test_open_sockets_are_told(serve: Serve, catalog: Catalog) -> None:
+    """1012: the server stops or restarts, connect again."""
+    server = serve(catalog, websocket=patient)
+    with connect(server.url.replace("http", "ws") + "/ws", subprotocols=PROTOCOL) as viewer:
+        assert viewer.recv() == "hello"
+        server.stop()
+        with pytest.raises(ConnectionClosed) as closed:
+            viewer.recv()
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 1012
+
+
+def test_it_stops_although_a_viewer_takes_nothing(serve: Serve, catalog: Catalog) -> None:
+    """Who does not read his frames does not keep the server up."""
+    server = serve(catalog, websocket=stubborn)
+    with socket.create_connection(("127.0.0.1", server.port)) as stalled:
+        head = "GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
+        stalled.sendall(f"{head}{key}Sec-WebSocket-Protocol: evertable.v1\r\n\r\n".encode())
+        assert stalled.recv(12) == b"HTTP/1.1 101"
+        assert ok(server.url)
+        server.stop()
+
+
+def test_what_runs_with_the_application(serve: Serve, catalog: Catalog) -> None:
+    """The lifespan begins before the first request and ends when the server stops."""
+    seen: list[str] = []
+
+    @contextlib.asynccontextmanager
+    async def hub() -> AsyncIterator[None]:
+        seen.append("begin")
+        yield
+        seen.append("end")
+
+    server = serve(catalog, lifespan=hub)
+    assert seen == ["begin"]
+    server.stop()
+    assert seen == ["begin", "end"]
+
+
+def test_a_lifespan_that_fails(serve: Serve, catalog: Catalog, caplog: pytest.LogCaptureFixture) -> None:
+    """The server does not start, the log says why, and the port is free again."""
+    seen: list[str] = []
+
+    @contextlib.asynccontextmanager
+    async def hub() -> AsyncIterator[None]:
+        if not seen:
+            raise ValueError("no hub today")
+        yield
+
+    with pytest.raises(RuntimeError, match="the log says why"):
+        serve(catalog, lifespan=hub)
+    assert "no hub today" in caplog.text
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A self-made certificate for localhost, and its encrypted key."""
+    folder = tmp_path_factory.mktemp("tls")
+    made, key = str(folder / "cert.pem"), str(folder / "key.pem")
+    names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    subject = ["-subj", "/CN=localhost", "-days", "2", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
+    command = ["openssl", "req", "-x509", *subject, *names, "-passout", "pass:hunter2", "-keyout", key, "-out", made]
+    subprocess.run(command, check=True, capture_output=True)
+    return Path(made), Path(key)
+
+
+def test_tls(serve: Serve, catalog: Catalog, certificate: tuple[Path, Path]) -> None:
+    """https and wss with the configured certificate; browsers are told to stay with it."""
+    made, key = certificate
+    tls = {"certificate": str(made), "key": str(key), "key_password": "hunter2"}
+    server = serve(catalog, {"tls": tls}, websocket=patient)
+    trusting = ssl.create_default_context(cafile=str(made))
+    assert server.url.startswith("https://")
+    answer = httpx.get(f"{server.url}/api/tables", verify=trusting)
+    assert (answer.status_code, answer.headers["strict-transport-security"]) == (200, "max-age=31536000")
+    with connect(server.url.replace("https", "wss") + "/ws", subprotocols=PROTOCOL, ssl=trusting) as viewer:
+        assert viewer.recv() == "hello"
+    with pytest.raises(httpx.HTTPError):
+        ok(server.url)  # it is trusted by nobody else
+    with pytest.raises(httpx.HTTPError):
+        ok(server.url.replace("https", "http"))
+
+
+def test_certificates_that_do_not_fit(certificate: tuple[Path, Path], tmp_path: Path) -> None:
+    """The problem names the key of the configuration, and no secret."""
+    made, key = map(str, certificate)
+    nonsense = tmp_path / "nonsense.pem"
+    nonsense.write_text("hunter3")
+    for tls, problem in [
+        (Tls(certificate="/nowhere/c.pem", key=key), "server.tls.certificate: /nowhere/c.pem cannot be read: No such"),
+        (Tls(certificate=made, key="/nowhere/k.pem"), "server.tls.key: /nowhere/k.pem cannot be read: No such file"),
+        (Tls(certificate=made, key=key), "server.tls: certificate, key and key_password do not go together"),
+        (Tls.model_validate({"certificate": made, "key": key, "key_password": "wrong-one"}), "server.tls: cert"),
+        (Tls(certificate=made, key=str(nonsense)), "server.tls: certificate, key and key_password do not go together"),
+        (Tls(certificate=str(nonsense), key=key), "server.tls: certificate, key and key_password do not go together"),
+    ]:
+        with pytest.raises(ConfigError) as refused:
+            tls_context(tls)
+        assert refused.value.problems[0].startswith(problem)
+        assert not any(secret in str(refused.value) for secret in ("wrong-one", "hunter"))

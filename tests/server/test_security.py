@@ -1,0 +1,258 @@
+"""Who may ask: the decisions alone, without a server."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64encode
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import SecretStr
+
+from evertable.config.server import Server
+from evertable.errors import ConfigError
+from evertable.server.security import Asked, Rules, check_exposure, make_token
+
+TOKEN = "correct-horse-battery-staple"  # noqa: S105 - a test's
+WITH_TOKEN = Rules(SecretStr(TOKEN))
+WITHOUT = Rules()
+
+
+def asked(path: str = "/api/tables", *, method: str = "GET", websocket: bool = False, **headers: str) -> Asked:
+    """A request; header names are written with ``_``, and Host is there unless it is given."""
+    pairs = {"host": "localhost:10000", **headers}
+    encoded = [(name.replace("_", "-").encode(), value.encode("latin-1")) for name, value in pairs.items()]
+    return Asked(path, encoded, method, websocket)
+
+
+def verdict(rules: Rules, request: Asked) -> tuple[int, str]:
+    refusal = rules.refusal(request)
+    return (200, "") if refusal is None else (refusal.status, refusal.condition)
+
+
+def browser_token(token: str) -> str:
+    return "bearer." + urlsafe_b64encode(token.encode()).rstrip(b"=").decode()
+
+
+MISSING, WRONG, FINE = (401, "TOKEN_MISSING"), (401, "TOKEN_WRONG"), (200, "")
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        (f"Bearer {TOKEN}", FINE),
+        (f"bearer {TOKEN}", FINE),
+        (f"BEARER   {TOKEN} ", FINE),
+        ("", MISSING),
+        (TOKEN, MISSING),
+        (f"Basic {TOKEN}", MISSING),
+        ("Bearer", MISSING),
+        ("Bearer ", WRONG),
+        ("Bearer x", WRONG),
+        (f"Bearer {TOKEN}x", WRONG),
+        (f"Bearer {TOKEN[:-1]}", WRONG),
+        (f"Bearer {TOKEN.upper()}", WRONG),
+        (f"Bearer {TOKEN}, Bearer {TOKEN}", WRONG),
+        ("Bearer \xff\xfe\x00", WRONG),
+        ("Bearer " + "x" * 100_000, WRONG),
+    ],
+)
+def test_tokens(header: str, expected: tuple[int, str]) -> None:
+    """Only the very token is let in, whatever else is sent."""
+    assert expected == verdict(WITH_TOKEN, asked(authorization=header))
+    assert expected == verdict(
+        WITH_TOKEN, asked("/ws", websocket=True, authorization=header, sec_websocket_protocol="evertable.v1")
+    )
+
+
+def test_no_token_at_all() -> None:
+    """Neither an address nor a cookie is looked at; the refusal says how to send one."""
+    refusal = WITH_TOKEN.refusal(asked(f"/api/tables?token={TOKEN}", cookie=f"token={TOKEN}"))
+    assert refusal is not None
+    assert (refusal.condition, refusal.headers) == ("TOKEN_MISSING", (("WWW-Authenticate", "Bearer"),))
+
+
+def test_two_tokens_are_none() -> None:
+    """Nobody gets two guesses in one request."""
+    twice = [(b"authorization", b"Bearer x"), (b"authorization", f"Bearer {TOKEN}".encode())]
+    assert verdict(WITH_TOKEN, Asked("/api/tables", twice)) == WRONG
+
+
+@pytest.mark.parametrize(
+    ("offered", "expected"),
+    [
+        (f"evertable.v1, {browser_token(TOKEN)}", FINE),
+        (f"{browser_token(TOKEN)},evertable.v1", FINE),
+        (f"evertable.v1, {browser_token(TOKEN)}==", FINE),
+        ("evertable.v1", MISSING),
+        ("evertable.v1, bearer.", WRONG),
+        ("evertable.v1, bearer.!!!", WRONG),
+        (f"evertable.v1, bearer.{TOKEN}", WRONG),
+        (f"evertable.v1, {browser_token(TOKEN + 'x')}", WRONG),
+        (f"evertable.v1, bearer.x, {browser_token(TOKEN)}", WRONG),
+        (browser_token(TOKEN), (400, "SUBPROTOCOL_MISSING")),
+        (f"evertable.v2, {browser_token(TOKEN)}", (400, "SUBPROTOCOL_MISSING")),
+    ],
+)
+def test_tokens_of_browsers(offered: str, expected: tuple[int, str]) -> None:
+    """A WebSocket may offer it as a subprotocol; for other requests that means nothing."""
+    assert expected == verdict(WITH_TOKEN, asked("/ws", websocket=True, sec_websocket_protocol=offered))
+    assert verdict(WITH_TOKEN, asked(sec_websocket_protocol=offered)) == MISSING
+
+
+@given(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1), st.text(max_size=50))
+def test_any_token(token: str, guess: str) -> None:
+    """Whatever visible characters it is made of, it is let in, and nothing else is."""
+    rules = Rules(SecretStr(token))
+    assert verdict(rules, asked(authorization=f"Bearer {token}")) == FINE
+    offered = f"evertable.v1, {browser_token(token)}"
+    assert verdict(rules, asked("/ws", websocket=True, sec_websocket_protocol=offered)) == FINE
+    if guess.strip(" ") != token:
+        header = f"Bearer {guess}".encode()
+        assert verdict(rules, Asked("/api/tables", [(b"authorization", header)])) == WRONG
+
+
+def test_what_is_open() -> None:
+    """Health checks need no token, nor does what is opened on purpose; what only looks like it does."""
+    rules = Rules(SecretStr(TOKEN), public=("/", "/assets/", "/app.js"))
+    for path in ("/healthz", "/readyz", "/", "/assets/x.css", "/app.js"):
+        assert verdict(rules, asked(path)) == FINE
+        assert verdict(rules, asked(path, method="HEAD")) == FINE
+        assert verdict(rules, asked(path, method="POST")) == MISSING
+        assert verdict(rules, asked(path, websocket=True)) == MISSING
+    for path in ("/healthz/", "/healthz/../api/status", "/metrics", "/assets", "/app.jsx", "//", "/api/", ""):
+        assert verdict(rules, asked(path)) == MISSING
+
+
+HOSTS = [
+    ("localhost", True),
+    ("localhost:10000", True),
+    ("LocalHost:1", True),
+    ("localhost.:1", True),
+    ("127.0.0.1", True),
+    ("127.1.2.3:80", True),
+    ("[::1]:10000", True),
+    ("[::1]", True),
+    ("", False),
+    ("evil.example", False),
+    ("evil.example:10000", False),
+    ("localhost.evil.example", False),
+    ("127.0.0.1.evil.example", False),
+    ("0.0.0.0:10000", False),
+    ("[::]:10000", False),
+    ("::1", False),
+    ("localhost:x", False),
+    ("localhost:10000:1", False),
+    ("evil.example@localhost", False),
+    ("localhost/evil", False),
+    ("localhost evil", False),
+    ("192.168.1.1", False),
+    ("2130706433", False),
+]
+
+
+@pytest.mark.parametrize(("host", "fine"), HOSTS)
+def test_hosts_without_a_token(host: str, fine: bool) -> None:
+    """Only loopback names: a page elsewhere could point its own name at this machine. With a token any name is."""
+    for request in (asked(host=host), asked("/healthz", host=host), asked(method="POST", host=host)):
+        assert verdict(WITHOUT, request) == (FINE if fine else (403, "HOST_NOT_ALLOWED"))
+    assert verdict(WITH_TOKEN, asked(host=host, authorization=f"Bearer {TOKEN}")) == FINE
+
+
+def test_no_host_or_two() -> None:
+    """Count as one that is not allowed."""
+    assert verdict(WITHOUT, Asked("/api/tables")) == (403, "HOST_NOT_ALLOWED")
+    twice = [(b"host", b"localhost"), (b"host", b"localhost")]
+    assert verdict(WITHOUT, Asked("/api/tables", twice)) == (403, "HOST_NOT_ALLOWED")
+
+
+ORIGINS = [
+    ("http://localhost:10000", True),
+    ("HTTP://LOCALHOST:10000", True),
+    ("https://localhost:10000", True),  # a proxy in front may do TLS
+    ("https://dash.example.com", True),
+    ("http://localhost:4200", True),
+    ("", False),
+    ("null", False),
+    ("http://localhost", False),
+    ("http://localhost:10001", False),
+    ("http://127.0.0.1:10000", False),
+    ("http://dash.example.com", False),
+    ("https://dash.example.com:444", False),
+    ("https://dash.example.com.evil.example", False),
+    ("https://evil.example", False),
+    ("http://evil.example:10000", False),
+    ("http://localhost:10000.evil.example", False),
+    ("http://localhost:10000@evil.example", False),
+    ("file://", False),
+    ("*", False),
+]
+
+
+@pytest.mark.parametrize(("origin", "fine"), ORIGINS)
+def test_origins(origin: str, fine: bool) -> None:
+    """The server's own address and those listed, for every kind of request."""
+    rules = Rules(None, ("https://dash.example.com", "http://localhost:4200"))
+    expected = FINE if fine else (403, "ORIGIN_NOT_ALLOWED")
+    socket = asked("/ws", websocket=True, sec_websocket_protocol="evertable.v1", origin=origin)
+    for request in (asked(origin=origin), asked(method="POST", origin=origin), socket):
+        assert expected == verdict(rules, request)
+
+
+def test_a_page_under_tls_comes_over_tls() -> None:
+    """Where the server itself does TLS, its own pages cannot come from http; default ports may be left out."""
+    for host, origin, fine in [
+        ("a.example", "https://a.example", True),
+        ("a.example:443", "https://a.example", True),
+        ("a.example", "https://a.example:443", True),
+        ("a.example", "http://a.example", False),
+        ("a.example:443", "http://a.example:443", False),
+    ]:
+        headers = [
+            (b"host", host.encode()),
+            (b"origin", origin.encode()),
+            (b"authorization", b"Bearer " + TOKEN.encode()),
+        ]
+        request = Asked("/api/status", headers, secure=True)
+        assert verdict(WITH_TOKEN, request) == (FINE if fine else (403, "ORIGIN_NOT_ALLOWED"))
+
+
+@pytest.mark.parametrize(
+    ("site", "fine"), [("same-origin", True), ("none", True), ("same-site", False), ("cross-site", False)]
+)
+def test_posts_of_browsers_that_name_no_origin(site: str, fine: bool) -> None:
+    """What the browser says of the site counts then; programs say nothing and are let in."""
+    assert verdict(WITHOUT, asked(method="POST", sec_fetch_site=site)) == (
+        FINE if fine else (403, "ORIGIN_NOT_ALLOWED")
+    )
+    assert verdict(WITHOUT, asked(method="POST")) == FINE
+    assert verdict(WITHOUT, asked(method="GET", sec_fetch_site=site)) == FINE
+
+
+def test_a_preflight_shows_no_token() -> None:
+    """It comes without one; the request that follows must have it."""
+    rules = Rules(SecretStr(TOKEN), ("https://dash.example.com",))
+
+    def preflight(origin: str) -> Asked:
+        return asked(method="OPTIONS", origin=origin, access_control_request_method="GET")
+
+    assert verdict(rules, preflight("https://dash.example.com")) == FINE
+    assert verdict(rules, preflight("https://evil.example")) == (403, "ORIGIN_NOT_ALLOWED")
+    assert verdict(rules, asked(method="OPTIONS")) == MISSING
+    assert verdict(rules, asked(origin="https://dash.example.com")) == MISSING
+
+
+def test_exposure() -> None:
+    """Without a token nothing but loopback is served, also where the settings were not checked."""
+    check_exposure(Server())
+    check_exposure(Server.model_validate({"host": "0.0.0.0", "token": TOKEN}))  # noqa: S104
+    with pytest.raises(ConfigError, match=r"server\.host: 0\.0\.0\.0 needs a token"):
+        check_exposure(Server.model_construct(host="0.0.0.0", token=None))  # noqa: S104
+
+
+def test_made_up_tokens() -> None:
+    """Each is another one, and fits where tokens go."""
+    tokens = {make_token() for _ in range(100)}
+    assert len(tokens) == 100
+    assert all(Server.model_validate({"token": token}).token for token in tokens)
+    assert min(map(len, tokens)) >= 43
