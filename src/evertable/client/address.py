@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import ssl
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -36,8 +37,8 @@ class Address:
             raise AddressError(
                 "The address holds more than a host, a port and a path.", "A token is given apart, never in it."
             )
-        if self.token is not None and not (self.token and self.token.isprintable()):
-            raise AddressError("The token is empty or has characters that cannot be sent.", "Give it as one line.")
+        if self.token is not None and not re.fullmatch("[!-~]+", self.token):
+            raise AddressError("The token is not one word of visible ASCII characters, as every server's is.")
 
     @property
     def websocket(self) -> str:

@@ -146,6 +146,7 @@ class TableHandle:
         newest_first: bool = False,
     ) -> Watch:
         """The newest page of a view, again after every change, for ever. See :class:`Watch`."""
+        self._client._rest.check_open()
         following = Following(self.name, _view(columns, sort, filter, offset, limit, newest_first))
         address, timeout_s = self._client._address, self._client._timeout_s
         watch = Watch(

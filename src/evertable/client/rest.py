@@ -24,13 +24,17 @@ class Rest:
     def __init__(self, address: Address, timeout_s: float) -> None:
         self._address = address.url
         self._http = httpx.Client(
-            headers={name.encode(): value.encode() for name, value in address.headers.items()},
+            headers=address.headers,
             verify=address.tls or False,  # nothing to verify in plain http, and redirects are not followed
             timeout=timeout_s,
         )
 
     def close(self) -> None:
         self._http.close()
+
+    def check_open(self) -> None:
+        if self._http.is_closed:
+            raise ClientClosedError("The client is closed.", "Make a new one.")
 
     def get(self, path: str, parameters: Parameters = ()) -> Any:
         """What a JSON answer holds."""
@@ -61,8 +65,7 @@ class Rest:
     @contextmanager
     def _told(self) -> Iterator[None]:
         """What httpx raises, told as an error of ours."""
-        if self._http.is_closed:
-            raise ClientClosedError("The client is closed.", "Make a new one.")
+        self.check_open()
         try:
             yield
         except httpx.TransportError as error:

@@ -1,0 +1,108 @@
+"""A real server that tests can stop and start again at the same address."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from tests.server.conftest import settings
+from tests.waiting import wait_until
+
+from evertable.client import Client
+from evertable.config.columns import Column, parse_columns
+from evertable.server.app import create_app
+from evertable.server.hub import Hub
+from evertable.server.run import ServerThread
+from evertable.server.socket import Sockets
+from evertable.tables.bounded import BoundedTable
+from evertable.tables.catalog import Catalog
+
+COLUMNS: tuple[Column, ...] = parse_columns(
+    {
+        "name": "string",
+        "age": "int",
+        "views": "long",
+        "score": "double",
+        "ratio": "float",
+        "balance": "decimal(20,10)",
+        "born": "date",
+        "seen": "timestamp",
+        "active": "boolean",
+        "extra": "json",
+    }
+)
+SEEN = datetime(2026, 11, 15, 20, 7, 28, 123456, UTC)
+ADA = ("Ada", 36, 2**60, 0.1, 1.5, Decimal("1.5000000000"), date(1815, 12, 10), SEEN, True, '{"a":1}')
+BOB = ("Bob", None, -1, -0.5, 0.25, Decimal("-0.0000000001"), None, None, False, None)
+
+
+class LiveServer:
+    """A server over one table ``people`` and one name ``later`` that has no table until it is published."""
+
+    def __init__(self, **given: Any) -> None:
+        self.people = BoundedTable(COLUMNS, 100_000)
+        self.people.put({"ada": ADA, "bob": BOB})
+        self.catalog = Catalog(["later"], {"people": self.people})
+        self.people._on_change = self.catalog.ring
+        self.sockets: Sockets
+        self._given = {"port": 0, **given}
+        self._options: dict[str, Any] = {}
+        self._running: ServerThread | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._given['port']}"
+
+    def start(self, **options: Any) -> None:
+        chosen = settings(**self._given)
+        hub = Hub(self.catalog, chosen)
+        self.sockets = Sockets(hub, chosen.max_sockets)
+        app = create_app(self.catalog, chosen, websocket=self.sockets, lifespan=hub.running, **options)
+        self._running = ServerThread(app, chosen)
+        self._running.start()
+        self._given["port"] = self._running.port
+
+    def stop(self) -> None:
+        if self._running is not None:
+            self._running.stop()
+            self._running = None
+
+
+StartServer = Callable[..., LiveServer]
+
+
+@pytest.fixture
+def start_server() -> Iterator[StartServer]:
+    """Starts servers: ``start_server({"token": "…"}, control=…)``."""
+    with ExitStack() as running:
+
+        def started(given: dict[str, Any] | None = None, **options: Any) -> LiveServer:
+            server = LiveServer(**(given or {}))
+            server.start(**options)
+            running.callback(server.stop)
+            return server
+
+        yield started
+
+
+@pytest.fixture
+def server(start_server: StartServer) -> LiveServer:
+    return start_server()
+
+
+@pytest.fixture
+def client(server: LiveServer) -> Iterator[Client]:
+    with Client(server.url) as made:
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def no_thread_is_left() -> Iterator[None]:
+    """Whatever a test did with watches, their threads have ended."""
+    yield
+    wait_until(lambda: not any(thread.name == "evertable-watch" for thread in threading.enumerate()))

@@ -1,0 +1,182 @@
+"""Watching a table on a real server: every change, over swaps and restarts, and an end that leaves nothing."""
+
+from __future__ import annotations
+
+import gc
+import socket
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from tests.client.conftest import ADA, BOB, LiveServer, StartServer
+from tests.waiting import wait_until
+
+from evertable.client import Client, ClientClosedError, Page, ServerRefusedError, ServerUnreachableError, State
+from evertable.client.mailbox import Mailbox
+from evertable.config.columns import parse_columns
+from evertable.tables.bounded import BoundedTable
+
+
+def until(watch: Iterable[Page], condition: Callable[[Page], bool]) -> Page:
+    """The first page for which it holds."""
+    return next(page for page in watch if condition(page))
+
+
+def watching() -> bool:
+    return any(thread.name == "evertable-watch" for thread in threading.enumerate())
+
+
+def test_a_page_comes_at_once_and_again_after_every_change(client: Client, server: LiveServer) -> None:
+    with client.table("people").watch(columns=["name", "views"]) as watch:
+        assert next(watch).rows == (("Ada", 2**60), ("Bob", -1))
+        wait_until(lambda: watch.state is State.LIVE)
+        server.people.put({"bob": ("Bob", None, 7, *BOB[3:])})
+        assert until(watch, lambda page: page.rows[1] == ("Bob", 7)).version == 2
+        server.people.append([ADA])
+        page = until(watch, lambda page: page.total == 3)
+        assert page.rows == (("Ada", 2**60), ("Bob", 7), ("Ada", 2**60))
+    assert watch.state is State.CLOSED
+
+
+def test_views_are_followed(client: Client, server: LiveServer) -> None:
+    view = {"columns": ["name"], "sort": ["-name"], "filter": "name != 'Bob'", "limit": 2}
+    with client.table("people").watch(**view) as watch:  # type: ignore[arg-type]
+        assert next(watch).rows == (("Ada",),)
+        server.people.append([("Zoe", *ADA[1:]), ("Eve", *ADA[1:])])
+        assert until(watch, lambda page: page.total == 3).rows == (("Zoe",), ("Eve",))
+
+
+def test_a_watch_outlives_swaps(client: Client, server: LiveServer) -> None:
+    """From no generation at all to the next one with other columns."""
+    first, second = BoundedTable(parse_columns({"a": "int"}), 10), BoundedTable(parse_columns({"b": "date"}), 10)
+    first.append([(1,)])
+    with client.table("later").watch() as watch:
+        assert watch.poll(0) is None
+        wait_until(lambda: watch.state is State.SUBSCRIBING)
+        server.catalog.publish(1, {"later": first})
+        page = next(watch)
+        assert (page.generation, page.rows) == (1, ((1,),))
+        server.catalog.publish(2, {"later": second})
+        page = next(watch)
+        assert (page.generation, [column.name for column in page.columns], page.rows) == (2, ["b"], ())
+
+
+def test_a_watch_outlives_its_server(client: Client, server: LiveServer) -> None:
+    """It tries until there is one again, and goes on with the same view."""
+    with client.table("people").watch(columns=["name"], newest_first=True) as watch:
+        assert next(watch).rows == (("Bob",), ("Ada",))
+        server.stop()
+        wait_until(lambda: watch.state in (State.LOST, State.CONNECTING))
+        assert watch.poll(0) is None
+        server.people.append([("Eve", *ADA[1:])])
+        server.start()
+        assert until(watch, lambda page: page.total == 3).rows == (("Eve",), ("Bob",), ("Ada",))
+        assert watch.state is State.LIVE
+
+
+def test_a_server_that_is_full_is_waited_for(start_server: StartServer) -> None:
+    with Client(start_server({"max_sockets": 1}).url) as client, client.table("people").watch() as first:
+        next(first)
+        with client.table("people").watch() as second:
+            wait_until(lambda: second.state is State.LOST)
+            first.close()
+            assert next(second).total == 2
+
+
+def test_a_server_that_does_not_answer() -> None:
+    """A port that takes connections and then says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with Client(url, timeout_s=0.1) as client:
+            with pytest.raises(ServerUnreachableError):
+                next(client.table("people").watch())
+            with pytest.raises(ServerUnreachableError):
+                client.tables()
+
+
+def test_a_view_that_is_refused(client: Client) -> None:
+    """Raised once; then the watch is over."""
+    watch = client.table("people").watch(filter="nose = 1")
+    with pytest.raises(ServerRefusedError) as refused:
+        next(watch)
+    assert refused.value.condition == "FILTER_INVALID"
+    assert watch.state is State.REFUSED
+    assert list(watch) == []
+    watch.close()
+
+
+def test_large_pages(client: Client, server: LiveServer) -> None:
+    """Of several megabytes, and the one cell that changes in them."""
+    names = ["x" * 300 + str(i) for i in range(9_998)]
+    server.people.append([(name, *ADA[1:]) for name in names])
+    with client.table("people").watch(limit=10_000) as watch:
+        assert [row[0] for row in next(watch).rows[2:]] == names
+        server.people.put({"bob": ("Rob", *BOB[1:])})
+        assert until(watch, lambda page: page.rows[1][0] == "Rob").total == 10_000
+
+
+def test_nothing_runs_before_the_first_page_is_asked_for(client: Client) -> None:
+    watch = client.table("people").watch()
+    assert not watching()
+    watch.close()
+    assert list(watch) == []
+    assert watch.state is State.CLOSED
+
+
+def test_the_end_of_the_loop_is_the_end(client: Client, server: LiveServer) -> None:
+    """Also where nobody closes anything."""
+    for page in client.table("people").watch():
+        assert page.total == 2
+        break
+    del page
+    gc.collect()
+    wait_until(lambda: not watching())
+    wait_until(lambda: len(server.sockets) == 0)
+
+
+def test_closing_wakes_who_waits(client: Client) -> None:
+    """From another thread, by the watch or by its client."""
+    for close in (lambda watch: watch.close(), lambda watch: client.close()):
+        watch = client.table("people").watch()
+        next(watch)
+        with ThreadPoolExecutor(1) as pool:
+            rest = pool.submit(list, watch)
+            close(watch)
+            assert rest.result() == []
+        assert not watching()
+    with pytest.raises(ClientClosedError):
+        watch.poll(0)
+
+
+def test_many_watches_end_with_their_client(client: Client, server: LiveServer) -> None:
+    watches = [client.table("people").watch() for _ in range(5)]
+    assert [next(watch).total for watch in watches] == [2] * 5
+    client.close()
+    assert not watching()
+    wait_until(lambda: len(server.sockets) == 0)
+
+
+def a_page(version: int) -> Page:
+    return Page("t", 1, 1, version, 0, 0, (), ())
+
+
+def test_a_mailbox_keeps_the_newest_page_only() -> None:
+    mailbox = Mailbox()
+    assert mailbox.take(0) is None
+    mailbox.put(a_page(1))
+    mailbox.put(a_page(2))
+    assert mailbox.take() == a_page(2)
+    assert mailbox.take(0) is None
+
+
+def test_a_mailbox_gives_its_last_page_before_its_error() -> None:
+    mailbox = Mailbox()
+    mailbox.put(a_page(1))
+    mailbox.close(ZeroDivisionError())
+    mailbox.close()
+    assert mailbox.take() == a_page(1)
+    with pytest.raises(ZeroDivisionError):
+        mailbox.take()
+    with pytest.raises(ClientClosedError):
+        mailbox.take()
