@@ -136,14 +136,24 @@ def test_texts_with_a_common_beginning_sort_as_in_python(
     assert ordered("string", values, descending, newest_first) == expected
 
 
-def test_a_large_sort_is_stable() -> None:
-    """Other ways to sort are taken for many rows than for few."""
-    rows = [(random.Random(i).choice("abc"), i % 7) for i in range(20_000)]
+@pytest.mark.parametrize("texts_", [3, 300, 20_000], ids=["few", "many", "all different"])
+def test_a_large_sort_is_stable(texts_: int) -> None:
+    """Texts that recur are sorted in another way than those that differ; nulls come last in all."""
+    draw = random.Random(1)
+    choices = [None, *(f"customer {draw.randrange(10**40):040}" for _ in range(texts_))]
+    rows = [(draw.choice(choices), i % 7) for i in range(20_000)]
     snapshot = ChunkedSnapshot(columns(x="string", y="long"), rows, chunk=3_000)
-    down = order(snapshot, (SortKey(0, descending=True), SortKey(1))).tolist()
-    assert down == sorted(range(len(rows)), key=lambda i: (-ord(rows[i][0]), rows[i][1]))
-    newest = order(snapshot, (SortKey(0),), newest_first=True).tolist()
-    assert newest == sorted(range(len(rows)), key=lambda i: (rows[i][0], -i))
+    places = {text: i for i, text in enumerate(sorted(filter(None, choices)))}
+
+    def expected(direction: int, *, newest: bool) -> list[int]:
+        def key(i: int) -> tuple[bool, int, int]:
+            text, number = rows[i]
+            return text is None, direction * places.get(text or "", 0), -i if newest else number
+
+        return sorted(range(len(rows)), key=key)
+
+    assert order(snapshot, (SortKey(0, descending=True), SortKey(1))).tolist() == expected(-1, newest=False)
+    assert order(snapshot, (SortKey(0),), newest_first=True).tolist() == expected(1, newest=True)
 
 
 def test_text_columns_may_hold_any_chunks() -> None:
