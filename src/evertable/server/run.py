@@ -18,9 +18,11 @@ from evertable.config.server import Server as Settings
 from evertable.protocol.frames import MAX_FRAME_BYTES
 from evertable.server.listen import BACKLOG, address_of, listeners, tls_context
 from evertable.server.security import check_exposure
+from evertable.server.wire import WireProtocol
 
 PING_INTERVAL_S = 30
 PING_TIMEOUT_S = 120  # a viewer that takes nothing for a while is left behind, not cut off
+MAX_HEAD_BYTES = 64 * 1024  # of a request: its address holds the filter, where a character may take 12 bytes
 GRACE_S = 3  # for answers under way when the server stops; then connections are cut
 
 
@@ -63,7 +65,7 @@ class Server:
             uvicorn.Config(
                 self._app,
                 http="h11",
-                ws="websockets-sansio",
+                ws=WireProtocol,
                 ws_per_message_deflate=False,
                 ws_max_size=MAX_FRAME_BYTES,
                 ws_ping_interval=PING_INTERVAL_S,
@@ -74,6 +76,7 @@ class Server:
                 access_log=False,
                 proxy_headers=False,
                 server_header=False,
+                h11_max_incomplete_event_size=MAX_HEAD_BYTES,
                 backlog=BACKLOG,
                 timeout_graceful_shutdown=GRACE_S,
                 ssl_context_factory=None if tls is None else lambda config, default: tls,
