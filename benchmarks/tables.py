@@ -5,12 +5,13 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from benchmarks.machine import description
 
-from evertable.changelog.changes import NO_REJECTS, PAIRS, Changes
+from evertable.changelog.changes import NO_PAIRS, NO_REJECTS, PAIRS, Changes
 from evertable.changelog.schema import ChangelogSchema
 from evertable.config.columns import Column, ColumnType
 from evertable.config.joins import JoinType
@@ -37,9 +38,7 @@ def changes(join: JoinType, users: int = USERS, accounts: int = ACCOUNTS) -> Ite
         text = [f"user-{i:08}" for i in ids]
         names = [f"Name{i % 9973} Surname{i % 99991}" for i in ids]
         arrays = [ids, ids + 1_700_000_000_000, text, names, [f"{name}@example.com" for name in text], ids % 90]
-        yield Changes(
-            (_batch(arrays, layouts[0].arrow), layouts[1].empty), pa.RecordBatch.from_pylist([], PAIRS), NO_REJECTS, BATCH
-        )
+        yield Changes((_batch(arrays, layouts[0].arrow), layouts[1].empty), NO_PAIRS, NO_REJECTS, BATCH)
     for start in range(0, accounts, BATCH):
         ids = np.arange(start, start + BATCH)
         owners = random.integers(0, users, BATCH)
@@ -58,8 +57,7 @@ def _batch(arrays: list[object], schema: pa.Schema) -> pa.RecordBatch:
 
 
 def memory_mb() -> float:
-    with open("/proc/self/statm") as statm:
-        return int(statm.read().split()[1]) * 4096 / 2**20
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 2**20
 
 
 def folded(join: JoinType) -> tuple[GenerationTables, float, float]:

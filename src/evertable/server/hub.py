@@ -65,7 +65,7 @@ class Hub:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Follows the catalog; the application's lifespan."""
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
         self._workers = Workers()
         self._orders = Orders(self._workers, self.wake)
         leave = self._catalog.listen(self.wake)
@@ -92,7 +92,7 @@ class Hub:
         if not self._woken:
             self._woken = True
             try:
-                self._loop.call_soon_threadsafe(self._plan)
+                self.loop.call_soon_threadsafe(self._plan)
             except RuntimeError:  # the loop has ended, and so have all viewers
                 self._woken = False
 
@@ -118,7 +118,7 @@ class Hub:
         if shown is None:
             shown = self._shown[name, view] = _Shown(LiveView(name, view, query))
         shown.view.subscribers.add(subscription)
-        self._refresh(shown, self._catalog.current, self._loop.time())
+        self._refresh(shown, self._catalog.current, self.loop.time())
         if shown.view.lacks(subscription):
             subscription.notify(subscription)
         else:
@@ -139,7 +139,7 @@ class Hub:
     def _plan(self) -> None:
         """Runs a round as soon as one may be run."""
         self._woken = False
-        self._plan_at(self._loop.time())
+        self._plan_at(self.loop.time())
 
     def _plan_at(self, when: float) -> None:
         when = max(when, self._last + self._tick_s)
@@ -147,13 +147,13 @@ class Hub:
             return
         if self._timer:
             self._timer.cancel()
-        self._timer = self._loop.call_at(when, self._tick)
+        self._timer = self.loop.call_at(when, self._tick)
 
     def _tick(self) -> None:
         self._timer = None
         busy = time.thread_time() - self._last_cpu
-        if (free := self._last + busy / MAX_LOAD) > self._loop.time():
-            self._timer = self._loop.call_at(free, self._tick_now)
+        if (free := self._last + busy / MAX_LOAD) > self.loop.time():
+            self._timer = self.loop.call_at(free, self._tick_now)
         else:
             self._tick_now()
 
@@ -162,7 +162,7 @@ class Hub:
         self._round()
 
     def _round(self) -> None:
-        self._last, self._last_cpu = self._loop.time(), time.thread_time()
+        self._last, self._last_cpu = self.loop.time(), time.thread_time()
         publication, now = self._catalog.current, self._last
         soonest = NEVER
         for shown in tuple(self._shown.values()):
@@ -219,7 +219,7 @@ class Hub:
     def _look_elsewhere(self, shown: _Shown) -> None:
         """A large page is made on a worker; one look at a time."""
         shown.looking = True
-        task = self._loop.create_task(self._look(shown))
+        task = self.loop.create_task(self._look(shown))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -228,7 +228,7 @@ class Hub:
             binding = shown.view.bind(self._catalog.current, self._orders)
             if binding is not None and (look := await self._workers.run(shown.view.look, binding)):
                 if look.binding.publication is self._catalog.current:
-                    self._show(shown, look, self._loop.time())
+                    self._show(shown, look, self.loop.time())
                 self.wake()
         except Exception:
             log.exception("view_failed", table=shown.view.name, view=shown.view.view)

@@ -7,6 +7,7 @@ can be sent. What came in between is then in the newest page.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 
 import structlog
@@ -36,6 +37,7 @@ from evertable.server.hub import Hub
 from evertable.server.refusals import response_to
 from evertable.server.security import Refusal
 from evertable.server.shared import BEGINNING, LiveView, Subscription
+from evertable.server.wire import Wire, wire_of
 from evertable.views.view import View
 
 log = structlog.get_logger()
@@ -62,7 +64,7 @@ class Sockets:
             message = f"{self._max} viewers are connected, as many as there may be; try again later."
             await response_to(Refusal(503, "TOO_MANY_SOCKETS", message))(scope, receive, send)
             return
-        socket = Socket(self._hub, receive, send)
+        socket = Socket(self._hub, receive, send, wire_of(scope, send))
         self._open.add(socket)
         try:
             await socket.run()
@@ -73,8 +75,9 @@ class Sockets:
 class Socket:
     """Two tasks: one reads, one writes. Either's end ends both."""
 
-    def __init__(self, hub: Hub, receive: Receive, send: Send) -> None:
+    def __init__(self, hub: Hub, receive: Receive, send: Send, wire: Wire) -> None:
         self.sending = False
+        self._wire = wire
         self._hub = hub
         self._receive = receive
         self._send = send
@@ -99,7 +102,7 @@ class Socket:
             self._subscriptions.clear()
         await self._report(failures)
 
-    async def _report(self, failures: list[BaseException | None]) -> None:
+    async def _report(self, failures: Sequence[BaseException | None]) -> None:
         """A socket that the viewer left is no failure; what nobody foresaw is, and is said."""
         for failure in failures:
             if isinstance(failure, Exception) and not isinstance(failure, OSError):
@@ -171,19 +174,27 @@ class Socket:
             await self._any_news.wait()
             self._any_news.clear()
             while self._news:
-                subscription = next(iter(self._news))
-                del self._news[subscription]
-                current, view = self._subscriptions.get(subscription.id, (None, None))
-                if current is not subscription or view is None:
-                    continue  # it looks at something else by now, or at nothing
-                if tail := view.frame_for(subscription):
-                    head = answers.prefix(tail.kind, subscription.id, subscription.tag)
-                    await self._tell(tail.kind, head + tail.data)
+                self.sending = True
+                await self._wire.ready()
+                if next_ := self._next_frame():
+                    await self._wire.write(next_[1])
+                    self._hub.sent[next_[0]] += 1
+                self.sending = False
+
+    def _next_frame(self) -> tuple[str, bytes] | None:
+        """What the subscription lacks that has waited longest, if it lacks anything by now."""
+        subscription = next(iter(self._news))
+        del self._news[subscription]
+        current, view = self._subscriptions.get(subscription.id, (None, None))
+        if current is not subscription or view is None:
+            return None  # it looks at something else, or at nothing
+        if (tail := view.frame_for(subscription)) is None:
+            return None
+        return tail.kind, answers.prefix(tail.kind, subscription.id, subscription.tag) + tail.data
 
     async def _tell(self, kind: str, frame: bytes) -> None:
-        self.sending = True
-        await self._send({"type": "websocket.send", "text": frame.decode()})
-        self.sending = False
+        await self._wire.ready()
+        await self._wire.write(frame)
         self._hub.sent[kind] += 1
 
     async def _close(self, code: CloseCode, reason: str) -> None:

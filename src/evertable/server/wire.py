@@ -1,0 +1,74 @@
+"""A short way from the server to the network: uvicorn's WebSocket protocol, with a door for frames.
+
+A frame to a viewer is bytes that are ready to be sent. Through ASGI each one would be wrapped into a message, decoded,
+encoded again and queued behind a wait; and it would have to be made before one knows that it can be sent. This way it
+is made when the viewer can take it, and written as it is. Where the server is not ours, ASGI does the same, slower.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from starlette.types import Scope, Send
+from uvicorn.protocols.utils import ClientDisconnected
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.http11 import Request
+
+EXTENSION = "evertable.wire"
+
+_TEXT = 0x81  # a text frame that is not continued; a server's frames are not masked (RFC 6455)
+
+
+class Wire(Protocol):
+    """Where frames go."""
+
+    async def ready(self) -> None:
+        """Returns when the viewer can take a frame; raises OSError if it is gone."""
+        ...
+
+    async def write(self, frame: bytes) -> None: ...
+
+
+class WireProtocol(WebSocketsSansIOProtocol):
+    """uvicorn's protocol, which offers itself as a wire."""
+
+    def handle_connect(self, event: Request) -> None:
+        super().handle_connect(event)
+        if not self.close_sent:
+            extensions = self.scope["extensions"]
+            extensions[EXTENSION] = self  # type: ignore[assignment]  # an object, where ASGI has a mapping
+
+    async def ready(self) -> None:
+        await self.writable.wait()
+        if self.disconnected or self.close_sent or self.transport.is_closing():
+            raise ClientDisconnected
+
+    async def write(self, frame: bytes) -> None:
+        self.transport.write(_head(len(frame)) + frame)
+
+
+class AsgiWire:
+    """The way through ASGI."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+
+    async def ready(self) -> None:
+        pass
+
+    async def write(self, frame: bytes) -> None:
+        await self._send({"type": "websocket.send", "text": frame.decode()})
+
+
+def wire_of(scope: Scope, send: Send) -> Wire:
+    """The shortest way that this connection has."""
+    wire: Wire = scope.get("extensions", {}).get(EXTENSION) or AsgiWire(send)
+    return wire
+
+
+def _head(length: int) -> bytes:
+    if length < 126:
+        return bytes((_TEXT, length))
+    if length < 1 << 16:
+        return bytes((_TEXT, 126)) + length.to_bytes(2, "big")
+    return bytes((_TEXT, 127)) + length.to_bytes(8, "big")
