@@ -20,7 +20,7 @@ from evertable.tables.catalog import Catalog
 from evertable.tables.table import Slots, Snapshot, schema_of
 from evertable.views.query import Query, columns_of
 
-FIRST_ROWS = 256
+FIRST_ROWS = 32
 MAX_ROWS = 8_192
 PIECE_BYTES = 256 * 1024  # what a piece should have, give or take; one per download is in memory
 

@@ -27,7 +27,7 @@ from evertable.tables.table import Table
 log = logging.getLogger(__name__)
 
 Labels = tuple[str, ...]
-Reader = Callable[[], float | Mapping[Labels, float]]
+Reader = Callable[[], float | Mapping[tuple[str], float] | Mapping[tuple[str, str], float]]
 
 
 class Kind(StrEnum):

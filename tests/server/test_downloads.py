@@ -1,0 +1,169 @@
+"""Downloads: at the pace of the one who takes them, a few at a time, and given up where nobody does."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+
+import httpx
+import pytest
+from tests.server.conftest import Serve, table
+
+from evertable.config.columns import parse_columns
+from evertable.server.run import ServerThread
+from evertable.tables.bounded import BoundedSnapshot, BoundedTable
+from evertable.tables.catalog import Catalog
+
+ROWS = 1000
+WIDE = "y" * 100_000  # a hundred megabytes in all: more than any socket's buffers take
+
+
+@pytest.fixture
+def catalog() -> Catalog:
+    made = Catalog(["wide", "users_ui"])
+    made.publish(1, {"wide": table(parse_columns({"x": "string"}), [(WIDE,)] * ROWS), "users_ui": table()})
+    return made
+
+
+Stall = Callable[[ServerThread], socket.socket]
+
+
+@pytest.fixture
+def stall() -> Iterator[Stall]:
+    """Asks for the wide table and takes nothing of it but the first bytes."""
+    opened: list[socket.socket] = []
+
+    def ask(server: ServerThread) -> socket.socket:
+        made = socket.create_connection(("127.0.0.1", server.port))
+        opened.append(made)
+        made.sendall(b"GET /api/tables/wide.csv HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert made.recv(15) == b"HTTP/1.1 200 OK"
+        return made
+
+    yield ask
+    for made in opened:
+        made.close()
+
+
+def running(server: ServerThread) -> float:
+    lines = httpx.get(f"{server.url}/metrics").text.splitlines()
+    return next(float(line.split()[1]) for line in lines if line.startswith("evertable_downloads "))
+
+
+def until_none_is_running(server: ServerThread) -> None:
+    while running(server):  # the test's own timeout ends it
+        pass
+
+
+def test_a_stalled_download_holds_up_nobody(serve: Serve, catalog: Catalog, stall: Stall) -> None:
+    """Pages and other downloads go on; what waits to be taken is not in memory."""
+    server = serve(catalog)
+    for _ in range(3):
+        stall(server)
+    assert running(server) == 3
+    with httpx.Client(base_url=server.url) as client:
+        assert len(client.get("/api/tables/wide.csv").content) == len("x\r\n") + ROWS * (len(WIDE) + 2)
+        assert client.get("/api/tables/users_ui/rows?sort=name").json()["total"] == 3
+    assert running(server) == 3
+
+
+def test_so_many_at_once(serve: Serve, catalog: Catalog, stall: Stall) -> None:
+    """One more is told to come again, whatever its table; when one ends there is room."""
+    server = serve(catalog, max_downloads=2)
+    first, _ = stall(server), stall(server)
+    answer = httpx.get(f"{server.url}/api/tables/users_ui.arrow")
+    assert (answer.status_code, answer.json()["condition"]) == (503, "TOO_MANY_EXPORTS")
+    assert (answer.headers["retry-after"], answer.json()["message"][:29]) == ("2", "2 exports are being downloade")
+    first.close()
+    while running(server) > 1:
+        pass
+    assert httpx.get(f"{server.url}/api/tables/users_ui.arrow").status_code == 200
+
+
+def test_refused_exports_do_not_count(serve: Serve, catalog: Catalog) -> None:
+    """Wrong parameters, unknown names and HEAD leave no download behind."""
+    server = serve(catalog, max_downloads=1)
+    for _ in range(3):
+        assert httpx.get(f"{server.url}/api/tables/wide.csv?columns=z").status_code == 400
+        assert httpx.get(f"{server.url}/api/tables/nope.csv").status_code == 404
+        assert httpx.head(f"{server.url}/api/tables/wide.csv").status_code == 200
+    assert running(server) == 0
+
+
+def test_who_takes_nothing_is_given_up(
+    serve: Serve, catalog: Catalog, stall: Stall, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The log says so, and the client sees that the file is not whole."""
+    server = serve(catalog, stalled_s=0.1)
+    stalled = stall(server)
+    until_none_is_running(server)
+    server.stop()
+    assert "The download of wide was given up: its client took nothing for 0.1 s." in caplog.text
+    stalled.settimeout(60)
+    taken = b""
+    while piece := _rest(stalled):
+        taken = piece[-7:]
+    assert taken[-5:] != b"0\r\n\r\n"
+
+
+def _rest(stalled: socket.socket) -> bytes:
+    try:
+        return stalled.recv(1 << 20)
+    except ConnectionResetError:
+        return b""
+
+
+class Counting(BoundedTable):
+    """A table whose snapshots count what is taken of them, and fail where they are told to."""
+
+    taken = 0
+    fails_at: int | None = None
+
+    def snapshot(self) -> BoundedSnapshot:
+        made = super().snapshot()
+        take = made.take
+
+        def counted(*args: object) -> object:
+            self.taken += 1
+            if self.taken == self.fails_at:
+                raise ValueError("no more")
+            return take(*args)  # type: ignore[arg-type]
+
+        made.take = counted  # type: ignore[method-assign, assignment]
+        return made
+
+
+def counting(fails_at: int | None = None) -> Counting:
+    made = Counting(parse_columns({"x": "string"}), 100_000)
+    made.append([(WIDE,)] * ROWS)
+    made.fails_at = fails_at
+    return made
+
+
+def test_who_leaves_is_not_served_further(serve: Serve, stall: Stall) -> None:
+    """The rest of the table is not even read."""
+    wide = counting()
+    server = serve(Catalog([], {"wide": wide}))
+    stall(server).close()
+    until_none_is_running(server)
+    assert wide.taken < 100
+
+
+def test_a_failure_on_the_way(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
+    """The client sees that the file is not whole, and the log has the reason."""
+    server = serve(Catalog([], {"wide": counting(fails_at=3)}))
+    with pytest.raises(httpx.RemoteProtocolError, match="incomplete"):
+        httpx.get(f"{server.url}/api/tables/wide.csv")
+    until_none_is_running(server)
+    server.stop()
+    assert "no more" in caplog.text
+
+
+def test_the_server_stops_in_mid_download(serve: Serve, catalog: Catalog, stall: Stall) -> None:
+    """Nobody who takes nothing keeps it up, and no thread is left."""
+    server = serve(catalog)
+    stall(server)
+    server.stop()
+    left = [thread.name for thread in threading.enumerate() if thread.name.startswith("evertable")]
+    assert left == []

@@ -1,0 +1,241 @@
+"""Exports: files that hold exactly the table's rows, whatever is in them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import httpx
+import numpy as np
+import orjson
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.server.conftest import Serve, table
+
+from evertable.config.columns import Column, parse_columns
+from evertable.protocol.decoding import from_json
+from evertable.protocol.values import rows_of
+from evertable.server.exports import Extract, Format
+from evertable.tables.bounded import BoundedTable
+from evertable.tables.catalog import Catalog
+from evertable.tables.table import schema_of
+
+TYPES = {
+    "text": "string",
+    "flag": "boolean",
+    "small": "int",
+    "big": "long",
+    "single": "float",
+    "number": "double",
+    "money": "decimal(10,2)",
+    "tiny": "decimal(38,20)",
+    "day": "date",
+    "at": "timestamp",
+    "doc": "json",
+}
+COLUMNS = parse_columns(TYPES)
+TEXTS = [
+    "",
+    "plain",
+    "comma, here",
+    'quote "here"',
+    "line\nend",
+    "\r\n",
+    " blank ",
+    "ünï 漢字 🎉",
+    "null",
+    "\t",
+    "'",
+    ",",
+    '"',
+]
+
+
+def odd_row(number: int) -> tuple[Any, ...]:
+    """Rows that differ from each other, with a null now and then in every column."""
+    row = (
+        TEXTS[number % len(TEXTS)] + (str(number) if number % 3 else ""),
+        number % 2 == 0,
+        number - 5000,
+        2**53 * (number % 5 - 2) + number,
+        float(np.float32(number / 7)),
+        (number - 5000) * 10.0 ** (number % 40 - 20),
+        Decimal(number) / 100,
+        Decimal(number).scaleb(-20),
+        date(1600 + number % 800, 1, 1),
+        datetime(2026, 1, 1, tzinfo=UTC).replace(microsecond=number % 1000),
+        orjson.dumps({"n": number, "text": TEXTS[number % len(TEXTS)]}).decode(),
+    )
+    return tuple(None if (number + place) % 11 == 0 else value for place, value in enumerate(row))
+
+
+ROWS = [odd_row(number) for number in range(10_000)]
+
+
+@pytest.fixture(scope="module")
+def odd() -> BoundedTable:
+    return table(COLUMNS, ROWS)
+
+
+@pytest.fixture
+def client(serve: Serve, odd: BoundedTable) -> Iterator[httpx.Client]:
+    catalog = Catalog(["odd"])
+    catalog.publish(5, {"odd": odd})
+    with httpx.Client(base_url=serve(catalog).url) as made:
+        yield made
+
+
+def cells(text: str) -> list[list[str | None]]:
+    """CSV as a reader sees it that tells an empty text from none (Python's does not); the header is the first line."""
+    lines: list[list[str | None]] = [[]]
+    cell, quoted, was_quoted = "", False, False
+    position = 0
+    while position < len(text):
+        char = text[position]
+        if quoted:
+            if char != '"':
+                cell += char
+            elif text[position + 1 : position + 2] == '"':
+                cell, position = cell + '"', position + 1
+            else:
+                quoted = False
+        elif char == '"' and not cell:
+            quoted = was_quoted = True
+        elif char == "," or text.startswith("\r\n", position):
+            lines[-1].append(cell if cell or was_quoted else None)
+            cell, was_quoted = "", False
+            if char != ",":
+                lines.append([])
+                position += 1
+        else:
+            cell += char
+        position += 1
+    assert (lines.pop(), cell) == ([], "")  # the last line has its end
+    return lines
+
+
+def json_cells(columns: tuple[Column, ...], rows: list[tuple[Any, ...]]) -> list[list[str | None]]:
+    """The rows' values in the text form that JSON has for them: strings as they are, all else as JSON spells it."""
+    arrays = [
+        pa.array(values, kind) for values, kind in zip(zip(*rows, strict=True), schema_of(columns).types, strict=True)
+    ]
+    shown = rows_of(pa.RecordBatch.from_arrays(arrays, schema=schema_of(columns)), columns)
+    return [
+        [value if isinstance(value, str | None) else orjson.dumps(value).decode() for value in row] for row in shown
+    ]
+
+
+def test_csv_is_the_table(client: httpx.Client) -> None:
+    """Ten thousand rows of every type: a header, values as in JSON, nulls and empty texts told apart."""
+    answer = client.get("/api/tables/odd.csv")
+    assert answer.headers["content-type"] == "text/csv; charset=utf-8; header=present"
+    assert answer.headers["content-disposition"] == "attachment; filename=\"odd.csv\"; filename*=UTF-8''odd.csv"
+    header, *lines = cells(answer.content.decode())
+    assert header == list(TYPES)
+    assert lines == json_cells(COLUMNS, ROWS)
+    read = list(csv.reader(io.StringIO(answer.content.decode(), newline="")))
+    assert read == [["" if cell is None else cell for cell in line] for line in [header, *lines]]
+
+
+def test_csv_is_the_rows_of_the_pages(client: httpx.Client) -> None:
+    """The same values in the same order, with the same parameters."""
+    shape = {"columns": ["at", "money", "number", "text"], "sort": ["-number", "text"], "filter": "small > -4000"}
+    page = client.get("/api/tables/odd/rows", params={**shape, "limit": 10_000}).json()["rows"]
+    _, *lines = cells(client.get("/api/tables/odd.csv", params=shape).content.decode())
+    assert lines == [[v if isinstance(v, str | None) else orjson.dumps(v).decode() for v in row] for row in page]
+    assert len(lines) > 5000
+
+
+def test_arrow_is_the_table(client: httpx.Client) -> None:
+    """With the columns' types, and where it comes from."""
+    answer = client.get("/api/tables/odd.arrow")
+    assert answer.headers["content-type"] == "application/vnd.apache.arrow.stream"
+    read = pa.ipc.open_stream(answer.content).read_all()
+    assert read.schema.equals(schema_of(COLUMNS))
+    origin = {"table": "odd", "generation": "5", "publication": "1", "version": "1"}
+    assert read.schema.metadata == {f"evertable.{key}".encode(): value.encode() for key, value in origin.items()}
+    types = [field.metadata[b"evertable.type"].decode() for field in read.schema]
+    assert types == [str(column.type) for column in COLUMNS]
+    assert list(zip(*(column.to_pylist() for column in read.columns), strict=True)) == ROWS
+
+
+def test_arrow_of_a_view(client: httpx.Client) -> None:
+    """Columns, sort, filter and direction are those of pages."""
+    shape = {"columns": "small", "filter": "flag = true", "newestFirst": "true"}
+    read = pa.ipc.open_stream(client.get("/api/tables/odd.arrow", params=shape).content).read_all()
+    assert read.column("small").to_pylist() == [row[2] for row in reversed(ROWS) if row[1]]
+    assert read.column_names == ["small"]
+
+
+def test_nothing_in_it(serve: Serve) -> None:
+    """An empty table is its header, or its schema."""
+    catalog = Catalog([], {"empty": table(COLUMNS, [])})
+    with httpx.Client(base_url=serve(catalog).url) as client:
+        assert client.get("/api/tables/empty.csv").text == ",".join(TYPES) + "\r\n"
+        read = pa.ipc.open_stream(client.get("/api/tables/empty.arrow").content).read_all()
+        assert (read.num_rows, read.schema.equals(schema_of(COLUMNS))) == (0, True)
+
+
+def test_a_moment_of_the_table() -> None:
+    """What changes while an export is made is not in it."""
+    growing = table(COLUMNS, ROWS[:1000])
+    pieces = Extract.of(Catalog([], {"growing": growing}), "growing", []).pieces(Format.CSV)
+    begin = next(pieces) + next(pieces)
+    growing.append(ROWS[1000:2000])
+    _, *lines = cells((begin + b"".join(pieces)).decode())
+    assert lines == json_cells(COLUMNS, ROWS[:1000])
+
+
+def test_pieces_stay_small() -> None:
+    """Rows of a hundred kilobytes come a few at a time; small ones by the thousand."""
+    wide = table(parse_columns({"x": "string"}), [("y" * 100_000,) for _ in range(300)])
+    sizes = [batch.num_rows for batch in Extract.of(Catalog([], {"t": wide}), "t", []).batches()]
+    assert (sizes[0], max(sizes[1:])) == (32, 2)
+    narrow = table(parse_columns({"x": "long"}), [(number,) for number in range(50_000)])
+    sizes = [batch.num_rows for batch in Extract.of(Catalog([], {"t": narrow}), "t", []).batches()]
+    assert (sizes[:3], max(sizes), sum(sizes)) == ([32, 64, 128], 8192, 50_000)
+
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+values = st.fixed_dictionaries(
+    {
+        "text": st.none() | st.text(st.characters(exclude_categories=["Cs"])),
+        "flag": st.none() | st.booleans(),
+        "big": st.none() | st.integers(-(2**63), 2**63 - 1),
+        "single": st.none() | st.floats(width=32, allow_nan=False, allow_infinity=False),
+        "number": st.none() | finite,
+        "tiny": st.none() | st.decimals(-(10**17), 10**17, places=20),
+        "day": st.none() | st.dates(),
+        "at": st.none() | st.datetimes(timezones=st.just(UTC)),
+    }
+)
+NAMES = ("text", "flag", "big", "single", "number", "tiny", "day", "at")
+SOME: tuple[Column, ...] = parse_columns({name: TYPES[name] for name in NAMES})
+
+
+@given(st.lists(values, max_size=5))
+def test_any_value(rows: list[dict[str, Any]]) -> None:
+    """What is read back from the CSV is what was in the table."""
+    given_rows = [tuple(row[column.name] for column in SOME) for row in rows]
+    catalog = Catalog([], {"t": table(SOME, given_rows)})
+    header, *lines = cells(b"".join(Extract.of(catalog, "t", []).pieces(Format.CSV)).decode())
+    assert header == [column.name for column in SOME]
+    read = [tuple(_meant(column, cell) for column, cell in zip(SOME, line, strict=True)) for line in lines]
+    assert read == given_rows
+    zeros = [(row[4], again[4]) for row, again in zip(given_rows, read, strict=True) if row[4] == 0]
+    assert all(math.copysign(1, was) == math.copysign(1, now) for was, now in zeros)
+
+
+def _meant(column: Column, cell: str | None) -> Any:
+    if cell is not None and str(column.type) == "boolean":
+        return {"true": True, "false": False}[cell]
+    if cell is not None and str(column.type) == "float":
+        return float(np.float32(cell))  # it has as few digits as tell it from other floats, not from other doubles
+    return from_json(column.type, cell)

@@ -1,0 +1,96 @@
+"""The description is true: every address is in it, and answers look as it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+import pytest
+from starlette.routing import Route
+from tests.server.conftest import Serve, settings, table
+from tests.server.schemas import problems, resolved
+
+from evertable import __version__
+from evertable.server.app import create_app
+from evertable.server.openapi import description
+from evertable.server.parameters import PAGE, SHAPE
+from evertable.tables.catalog import Catalog
+
+WHOLE = description()
+
+
+def test_every_route_is_described_and_every_description_has_its_route(catalog: Catalog) -> None:
+    """With its methods; HEAD goes without saying."""
+    routes = [route for route in create_app(catalog, settings()).routes if isinstance(route, Route)]
+    there = {(route.path, method.lower()) for route in routes for method in (route.methods or set()) - {"HEAD"}}
+    described = {(path, method) for path, methods in WHOLE["paths"].items() for method in methods}
+    assert there == described
+
+
+def test_parameters() -> None:
+    """Those that the server knows, no others."""
+    for path, known in [
+        ("/api/tables/{name}/rows", PAGE),
+        ("/api/tables/{name}.csv", SHAPE),
+        ("/api/tables/{name}.arrow", SHAPE),
+    ]:
+        listed = [
+            resolved(one["$ref"], WHOLE) if "$ref" in one else one for one in WHOLE["paths"][path]["get"]["parameters"]
+        ]
+        assert {one["name"] for one in listed if one["in"] == "query"} == set(known)
+
+
+def test_it_is_served(client: httpx.Client) -> None:
+    """As JSON, with the server's version; every reference in it leads somewhere."""
+    served = client.get("/openapi.json").json()
+    assert (served, served["info"]["version"]) == (WHOLE, __version__)
+    references = list(_references(served))
+    assert len(references) > 20
+    assert all(resolved(reference, served) for reference in references)
+
+
+def _references(part: Any) -> list[str]:
+    if isinstance(part, list):
+        return [found for item in part for found in _references(item)]
+    if not isinstance(part, dict):
+        return []
+    own = [part["$ref"]] if "$ref" in part else []
+    return own + [found for item in part.values() for found in _references(item)]
+
+
+async def accept(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"result": "accepted", **message}
+
+
+async def go_back() -> Mapping[str, Any]:
+    return {"result": "accepted"}
+
+
+@pytest.mark.parametrize(
+    ("method", "address", "path"),
+    [
+        ("GET", "/api/tables", "/api/tables"),
+        ("GET", "/api/tables/users_ui", "/api/tables/{name}"),
+        ("GET", "/api/tables/nope", "/api/tables/{name}"),
+        ("GET", "/api/tables/later", "/api/tables/{name}"),
+        ("GET", "/api/tables/users_ui/rows?sort=-age", "/api/tables/{name}/rows"),
+        ("GET", "/api/tables/users_ui/rows?filter=(", "/api/tables/{name}/rows"),
+        ("GET", "/api/tables/users_ui.csv?x", "/api/tables/{name}.csv"),
+        ("GET", "/api/status", "/api/status"),
+        ("POST", "/api/control", "/api/control"),
+        ("POST", "/api/rollback", "/api/rollback"),
+        ("GET", "/healthz", "/healthz"),
+        ("GET", "/readyz", "/readyz"),
+        ("GET", "/openapi.json", "/openapi.json"),
+    ],
+)
+def test_answers(serve: Serve, method: str, address: str, path: str) -> None:
+    """Of every kind, refusals included."""
+    catalog = Catalog(["later"], {"users_ui": table()})
+    with httpx.Client(base_url=serve(catalog, control=accept, rollback=go_back).url) as client:
+        answer = client.request(method, address, json={} if method == "POST" else None)
+    responses = WHOLE["paths"][path][method.lower()]["responses"]
+    described = responses.get(str(answer.status_code)) or responses["default"]
+    described = resolved(described["$ref"], WHOLE) if "$ref" in described else described
+    assert list(problems(answer.json(), described["content"]["application/json"]["schema"], WHOLE)) == []

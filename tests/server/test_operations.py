@@ -1,0 +1,153 @@
+"""The operators' addresses: status, control and rollback."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+import pytest
+from tests.server.conftest import Serve, table
+
+from evertable.config.columns import parse_columns
+from evertable.errors import EvertableError, KafkaUnreachableError, RequestError
+from evertable.tables.bounded import BoundedTable
+from evertable.tables.catalog import Catalog
+
+
+def test_status_before_anything(serve: Serve) -> None:
+    """There is one, as long as the server answers."""
+    with httpx.Client(base_url=serve(Catalog(["users_ui"])).url) as client:
+        status = client.get("/api/status").json()
+    memory = status.pop("memory")
+    waiting = {"name": "users_ui", "ready": False, "generation": 0, "publication": 0, "version": None, "total": None}
+    expected = {"ready": False, "generation": 0, "publication": 0, "orchestrator": None, "tables": [waiting]}
+    assert status == expected
+    assert (memory["process_bytes"] > 10_000_000, memory["tables_bytes"], memory["max_mb"]) == (True, 0, None)
+
+
+def test_status_of_the_orchestrator(serve: Serve) -> None:
+    """The row of its table as an object, with values as in pages."""
+    columns = parse_columns({"usersTopic": "string", "joinType": "string", "rows": "long", "message": "string"})
+    row = BoundedTable(columns, 1)
+    catalog = Catalog(["users_ui"], {"orchestrator_status": row})
+    with httpx.Client(base_url=serve(catalog, {"max_memory_mb": 512}).url) as client:
+        assert client.get("/api/status").json()["orchestrator"] is None
+        row.put({"status": ("users_v1", "left", 2**60, None)})
+        catalog.publish(2, {"users_ui": table()})
+        status = client.get("/api/status").json()
+    expected = {"usersTopic": "users_v1", "joinType": "left", "rows": str(2**60), "message": None}
+    assert (status["orchestrator"], status["ready"], status["generation"], status["publication"]) == (
+        expected,
+        True,
+        2,
+        1,
+    )
+    assert [one["total"] for one in status["tables"]] == [3, 1]
+    assert (status["memory"]["max_mb"], status["memory"]["tables_bytes"] > 0) == (512, True)
+
+
+def test_without_an_orchestrator(client: httpx.Client) -> None:
+    """Nothing can be controlled, and that is said."""
+    for path in ("/api/control", "/api/rollback"):
+        answer = client.post(path, json={})
+        assert (answer.status_code, answer.json()["condition"]) == (503, "CONTROL_DISABLED")
+
+
+class Orchestrator:
+    """Writes down what it is told, and refuses what it is asked to."""
+
+    def __init__(self) -> None:
+        self.told: list[Mapping[str, Any] | str] = []
+        self.error: Exception | None = None
+
+    async def control(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        self.told.append(message)
+        if self.error is not None:
+            raise self.error
+        return {"result": "accepted", "offset": len(self.told)}
+
+    async def rollback(self) -> Mapping[str, Any]:
+        self.told.append("rollback")
+        return {"result": "accepted"}
+
+
+def test_control(serve: Serve, catalog: Catalog) -> None:
+    """The object reaches the orchestrator as it was sent, and its word comes back."""
+    orchestrator = Orchestrator()
+    server = serve(catalog, control=orchestrator.control, rollback=orchestrator.rollback)
+    with httpx.Client(base_url=server.url) as client:
+        answer = client.post("/api/control", json={"usersTopic": "users_v2", "joinType": None})
+        assert (answer.status_code, answer.json()) == (202, {"result": "accepted", "offset": 1})
+        assert (client.post("/api/rollback").json(), client.post("/api/rollback", json={}).status_code) == (
+            {"result": "accepted"},
+            202,
+        )
+    assert orchestrator.told == [{"usersTopic": "users_v2", "joinType": None}, "rollback", "rollback"]
+
+
+class RejectedError(RequestError):
+    condition = "CONTROL_REJECTED"
+
+
+class ReadOnlyError(EvertableError):
+    condition = "CONTROL_READ_ONLY"
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (RejectedError("There is no topic x.", "Create it first."), (400, "CONTROL_REJECTED")),
+        (ReadOnlyError("No."), (403, "CONTROL_READ_ONLY")),
+        (KafkaUnreachableError("No broker."), (503, "KAFKA_UNREACHABLE")),
+        (EvertableError("Hm."), (500, "EVERTABLE_ERROR")),
+        (ValueError("a secret"), (500, "INTERNAL_ERROR")),
+    ],
+)
+def test_what_the_orchestrator_refuses(
+    serve: Serve, catalog: Catalog, error: Exception, expected: tuple[int, str]
+) -> None:
+    """Its errors keep their conditions; what was not raised on purpose tells nothing."""
+    orchestrator = Orchestrator()
+    orchestrator.error = error
+    with httpx.Client(base_url=serve(catalog, control=orchestrator.control).url) as client:
+        answer = client.post("/api/control", json={})
+    assert (answer.status_code, answer.json()["condition"]) == expected
+    assert ("Create it first." in answer.text, "secret" in answer.text) == (expected[0] == 400, False)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "expected"),
+    [
+        ("/api/control", b"", (400, "BODY_INVALID")),
+        ("/api/control", b"{", (400, "BODY_INVALID")),
+        ("/api/control", b"[]", (400, "BODY_INVALID")),
+        ("/api/control", b'"x"', (400, "BODY_INVALID")),
+        ("/api/control", b"null", (400, "BODY_INVALID")),
+        ("/api/control", b"\xff", (400, "BODY_INVALID")),
+        ("/api/control", b'{"a": NaN}', (400, "BODY_INVALID")),
+        ("/api/control", b"[" * 60_000, (400, "BODY_INVALID")),
+        ("/api/control", b'{"a":"' + b"x" * 65_530 + b'"}', (413, "BODY_TOO_LARGE")),
+        ("/api/control", b'{"a":"' + b"x" * 65_528 + b'"}', (202, "")),
+        ("/api/rollback", b'{"a": 1}', (400, "BODY_INVALID")),
+        ("/api/rollback", b"x", (400, "BODY_INVALID")),
+    ],
+)
+def test_bodies(serve: Serve, catalog: Catalog, path: str, body: bytes, expected: tuple[int, str]) -> None:
+    """One JSON object of at most 64 kB; nothing else reaches the orchestrator."""
+    orchestrator = Orchestrator()
+    server = serve(catalog, control=orchestrator.control, rollback=orchestrator.rollback)
+    with httpx.Client(base_url=server.url) as client:
+        answer = client.post(path, content=body)
+        assert (answer.status_code, answer.json().get("condition", "")) == expected
+        assert len(orchestrator.told) == (expected[0] == 202)
+        chunked = client.post(path, content=iter([body[:10], body[10:]]))  # without a length
+        assert (chunked.status_code, chunked.json().get("condition", "")) == expected
+        assert client.get("/healthz").status_code == 200
+
+
+def test_only_posts(client: httpx.Client) -> None:
+    """Reading an address changes nothing."""
+    for path in ("/api/control", "/api/rollback"):
+        answer = client.get(path)
+        assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
