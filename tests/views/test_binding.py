@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -90,6 +91,30 @@ def test_a_time_at_the_calendar_s_ends_may_have_a_zone() -> None:
     """Its moment is beyond what Python's datetime holds, and compares all the same."""
     assert bound("seen between '0001-01-01T00:00+14:00' and '9999-12-31T23:59-14:00'")
     assert bound("seen in ('0001-01-01T00:00+14:00', '9999-12-31T23:59-14:00')")
+
+
+def test_longs_and_decimals_compare_exactly() -> None:
+    """Doubles could not tell these apart."""
+    now = columns(a="long", b="long", c="decimal(38,1)", d="decimal(38,20)", e="int")
+    one, more = 2**53, Decimal("0.00000000000000000001")
+    row = (one, one + 1, Decimal(one + 1), Decimal("1.00000000000000000001"), 1)
+    for text in ("a < b", "b = c", "a < c", "c > a", "e < d", "d > e", "d != e", "d < c"):
+        assert passing(bound(text, now), now, row) == [0], text
+    assert passing(bound("d = e", now), now, (*row[:3], 1 - more, 1), (*row[:3], Decimal(1), 1)) == [1]
+
+
+def test_a_decimal_equals_the_double_of_the_same_digits() -> None:
+    """Each is taken as the nearest double."""
+    now = columns(a="decimal(10,2)", b="double", c="decimal(38,38)")
+    cents = [Decimal(i * 7919) / 100 for i in range(-500, 500)]
+    rows = [(value, float(value), value / 10**9) for value in cents]
+    assert passing(bound("a = b and b = a", now), now, *rows) == list(range(len(rows)))
+    assert passing(bound("b > c", now), now, *rows) == [i for i, value in enumerate(cents) if value > 0]
+
+
+def test_a_long_compares_to_a_double_as_one() -> None:
+    now = columns(a="long", b="double")
+    assert passing(bound("a = b", now), now, (2**53 + 1, 2.0**53), (2**63 - 1, 2.0**63), (1, 1.5)) == [0, 1]
 
 
 def test_after_a_swap_a_missing_column_is_all_null() -> None:

@@ -20,12 +20,17 @@ _SAMPLE, _FEW = 4_096, 256  # so few different texts among so many: they recur
 def sort_arrays(column: pa.ChunkedArray) -> list[pa.Array]:
     """Arrays of which the first decides, and ties go to the next; null exactly where the column is."""
     if pa.types.is_string(column.type):
-        text = column.cast(pa.large_string()).combine_chunks()  # no amount of text overflows its offsets
+        text = _whole(column.cast(pa.large_string()))  # no amount of text overflows its offsets
         return [_ranks(text)] if _recurs(text) else [*_prefixes(text), text]
-    array = column.combine_chunks()
+    array = _whole(column)
     if pa.types.is_decimal(array.type) and array.type.precision <= _LONG_DIGITS:
         return [_unscaled(array)]
     return [array]
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    """In one piece, and not copied if it is one."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _recurs(text: pa.LargeStringArray) -> bool:
