@@ -14,9 +14,12 @@ from evertable.config.columns import Column
 from evertable.config.problems import nearest
 from evertable.errors import ColumnNotFoundError
 from evertable.tables.table import Slots, Snapshot
+from evertable.views.columns import Columns
 from evertable.views.filters import BoundFilter
 from evertable.views.names import places_of
 from evertable.views.sort_keys import sort_arrays
+
+_SPARSE = 8  # if fewer than one row in so many passes, it is cheaper to take those than to ask for whole columns
 
 
 @dataclass(frozen=True)
@@ -53,14 +56,18 @@ def order(
     snapshot: Snapshot, keys: Sequence[SortKey] = (), where: BoundFilter | None = None, newest_first: bool = False
 ) -> Slots:
     """The slots of the rows that pass, in order: ties as they arrived (or newest first), nulls last either way."""
-    extent = snapshot.extent
-    mask = None if where is None else where.mask(snapshot)
+    extent, columns = snapshot.extent, Columns(snapshot)
+    mask = None if where is None else where.mask(columns)
     rows = np.arange(extent.total) if mask is None else pc.indices_nonzero(mask).to_numpy().astype(np.int64)
     if keys:
-        columns = [snapshot.column(key.column) for key in keys]
-        if mask is not None:
-            columns = [column.filter(mask) for column in columns]
-        rows = rows[_sorted(columns, [key.descending for key in keys], newest_first)]
+        by = [key.column for key in keys]
+        if mask is None:
+            values = [columns.column(i) for i in by]
+        elif len(rows) * _SPARSE < extent.total:
+            values = [pa.chunked_array([array]) for array in snapshot.take(rows + extent.first, by).columns]
+        else:
+            values = [columns.column(i).filter(mask) for i in by]
+        rows = rows[_sorted(values, [key.descending for key in keys], newest_first)]
     elif newest_first:
         rows = rows[::-1]
     return rows + extent.first

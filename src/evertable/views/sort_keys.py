@@ -19,7 +19,7 @@ _SAMPLE, _FEW = 4_096, 256  # so few different texts among so many: they recur
 
 def sort_arrays(column: pa.ChunkedArray) -> list[pa.Array]:
     """Arrays of which the first decides, and ties go to the next; null exactly where the column is."""
-    if pa.types.is_string(column.type):
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         text = _whole(column.cast(pa.large_string()))  # no amount of text overflows its offsets
         return [_ranks(text)] if _recurs(text) else [*_prefixes(text), text]
     array = _whole(column)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from evertable.config.columns import Column, Kind
 from evertable.config.problems import nearest
 from evertable.errors import FilterError
-from evertable.tables.table import Snapshot
+from evertable.views.columns import Columns
 from evertable.views.filters import compute
 from evertable.views.filters.compute import Mask
 from evertable.views.filters.literals import place
@@ -31,7 +31,7 @@ from evertable.views.filters.tree import (
 )
 from evertable.views.names import places_of
 
-Test = Callable[[Snapshot], Mask]
+Test = Callable[[Columns], Mask]
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class BoundFilter:
     missing: tuple[str, ...] = ()
     """Columns that the table lacks, or that no longer fit: the filter sees nulls in them."""
 
-    def mask(self, snapshot: Snapshot) -> Mask:
-        """For each row of the snapshot: true where it passes, else false or null."""
-        return self.test(snapshot)
+    def mask(self, columns: Columns) -> Mask:
+        """For each row: true where it passes, else false or null."""
+        return self.test(columns)
 
 
 def bind(tree: Expression, columns: Sequence[Column], missing_ok: bool = False) -> BoundFilter:
@@ -71,13 +71,13 @@ class _Binder:
         match tree:
             case And():
                 parts = [self.test(part) for part in tree.parts]
-                return lambda snapshot: compute.both([part(snapshot) for part in parts])
+                return lambda columns: compute.both([part(columns) for part in parts])
             case Or():
                 parts = [self.test(part) for part in tree.parts]
-                return lambda snapshot: compute.either([part(snapshot) for part in parts])
+                return lambda columns: compute.either([part(columns) for part in parts])
             case Not():
                 inner = self.test(tree.part)
-                return lambda snapshot: compute.invert(inner(snapshot))
+                return lambda columns: compute.invert(inner(columns))
             case _:
                 return self._predicate(tree)
 
@@ -92,7 +92,7 @@ class _Binder:
                 absent = [name for name in names if name not in self._places]
                 self.missing.update(dict.fromkeys(absent or names))
         answer = True if isinstance(tree, IsNull) else None
-        return lambda snapshot: pa.repeat(pa.scalar(answer, pa.bool_()), snapshot.extent.total)
+        return lambda columns: pa.repeat(pa.scalar(answer, pa.bool_()), columns.total)
 
     def _fitting(self, tree: Predicate) -> Test:
         index = self._index(tree.column)
@@ -102,10 +102,10 @@ class _Binder:
             case Between():
                 low = self._comparison(tree.column, Operator.AT_LEAST, tree.low)
                 high = self._comparison(tree.column, Operator.AT_MOST, tree.high)
-                return lambda snapshot: compute.both([low(snapshot), high(snapshot)])
+                return lambda columns: compute.both([low(columns), high(columns)])
             case In():
                 places = [place(value, self._columns[index]) for value in tree.values]
-                return lambda snapshot: compute.is_in(snapshot.column(index), places)
+                return lambda columns: compute.is_in(columns.column(index), places)
             case Match():
                 column = self._columns[index]
                 if column.type.kind not in (Kind.STRING, Kind.JSON):
@@ -113,15 +113,15 @@ class _Binder:
                         f"'{column.name}' is {column.type}: expected a text column before '{tree.operator}'",
                         tree.column.position,
                     )
-                return lambda snapshot: compute.matches(snapshot.column(index), tree.operator, tree.text.value)
+                return lambda columns: compute.matches(columns.column(index), tree.operator, tree.text.value)
             case IsNull():
-                return lambda snapshot: compute.is_null(snapshot.column(index))
+                return lambda columns: compute.is_null(columns.column(index))
 
     def _comparison(self, name: ColumnName, operator: Operator, operand: Operand) -> Test:
         left = self._index(name)
         if not isinstance(operand, ColumnName):
             at = place(operand, self._columns[left])
-            return lambda snapshot: compute.compare(snapshot.column(left), operator, at)
+            return lambda columns: compute.compare(columns.column(left), operator, at)
         right = self._index(operand, "a column, or text in single quotes")
         types = [self._columns[i].type for i in (left, right)]
         common = compute.common_type(*types)
@@ -130,7 +130,7 @@ class _Binder:
                 f"'{name.name}' is {types[0]} and '{operand.name}' is {types[1]}: expected types that compare",
                 operand.position,
             )
-        return lambda snapshot: compute.compare_columns(snapshot.column(left), operator, snapshot.column(right), common)
+        return lambda columns: compute.compare_columns(columns.column(left), operator, columns.column(right), common)
 
     def _index(self, name: ColumnName, wanted: str = "a column") -> int:
         if name.name not in self._places:
