@@ -23,10 +23,14 @@ RIGHT: dict[str, Any] = {
     "join": {},
     "engine": {},
     "changelog": {},
+    "tables": {},
+    "server": {},
     "logging": {},
 }
-WORDS = ("", "1", "-1", "null", "${X}", "${file:/}", "kafka.key", "~", "a", "b", "left", "x" * 300, "\x1b", "漢", "a:1")
-KEYS = ("a", "b", "k", "type", "from", "kafka", "spark", "name", "bootstrap.servers", "auto.offset.reset", "<<", "")
+PLAIN = ("", "1", "-1", "null", "${X}", "${file:/}", "kafka.key", "~", "a", "b", "left", "x" * 300, "\x1b", "漢", "a:1")
+WORDS = (*PLAIN, "*", "::1", "a/b", "https://a.example")
+USUAL = ("a", "b", "k", "type", "from", "kafka", "spark", "name", "bootstrap.servers", "auto.offset.reset", "<<", "")
+KEYS = (*USUAL, "joined", "tls", "key")
 values = st.recursive(
     st.none() | st.sampled_from(WORDS) | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=3),
@@ -67,3 +71,4 @@ def test_any_value_anywhere(load_text: Load, changes: list[tuple[tuple[str, ...]
         assert isinstance(config.warnings, tuple)
         assert config.source_kafka(config.left).for_java()
         assert config.changelog_kafka.for_librdkafka()
+        assert len({config.table_of(config.left), config.table_of(config.right), config.joined_table}) == 3

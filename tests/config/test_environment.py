@@ -37,6 +37,40 @@ def test_a_variable_wins_over_the_file(load_text: Load, minimal: str) -> None:
     assert types == {"userId": "string", "balance": "decimal(10,2)", "ts": "timestamp"}
 
 
+def test_tables_and_the_server(load_text: Load, minimal: str) -> None:
+    """Names of tables by source, in any case; a list as one text with commas; a section that may be missing."""
+    config = load_text(
+        minimal.replace("users:", "Users:"),
+        {
+            "EVERTABLE_TABLES__USERS": "people",
+            "EVERTABLE_TABLES__JOINED": "all",
+            "EVERTABLE_SERVER__PORT": "0",
+            "EVERTABLE_SERVER__ORIGINS": "https://a.example, http://b.example:80",
+            "EVERTABLE_SERVER__TLS__CERTIFICATE": "/c.pem",
+            "EVERTABLE_SERVER__TLS__KEY": "/k.pem",
+        },
+    )
+    assert config.tables == {"Users": "people", "accounts": "accounts_ui", "joined": "all"}
+    assert (config.server.port, config.server.origins) == (0, ("https://a.example", "http://b.example"))
+    assert config.server.tls is not None
+    assert (config.server.tls.certificate, config.server.tls.key) == ("/c.pem", "/k.pem")
+
+
+def test_the_token_has_a_short_name(load_text: Load, problems: Problems, minimal: str) -> None:
+    """``EVERTABLE_TOKEN`` wins over the file, and its twin of the usual form over it; problems name the one meant."""
+
+    def token(env: dict[str, str]) -> str | None:
+        secret = load_text(minimal + "server: {token: in-the-file}\n", env).server.token
+        return None if secret is None else secret.get_secret_value()
+
+    assert token({}) == "in-the-file"
+    assert token({"EVERTABLE_TOKEN": ""}) == "in-the-file"
+    assert token({"EVERTABLE_TOKEN": "short"}) == "short"
+    assert token({"EVERTABLE_TOKEN": "short", "EVERTABLE_SERVER__TOKEN": "long"}) == "long"
+    (said,) = problems(minimal, {"EVERTABLE_TOKEN": "two words"})
+    assert said.endswith("(EVERTABLE_TOKEN)")
+
+
 def test_a_source_that_the_file_does_not_have(load_text: Load, minimal: str) -> None:
     """It is added, in lower case unless the variable is written otherwise."""
     env = {

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evertable.config import Config, effective
+from evertable.config import Config, Server, effective
 from evertable.config.secrets import MASK
 from evertable.errors import ConfigError
 
@@ -26,6 +26,8 @@ sources:
 join: {{type: {join}, left: {left}}}
 engine: {{trigger: {trigger}, interval_s: {interval}, spark: {{spark.x: {setting}}}, checkpoint_dir: {checkpoint}}}
 changelog: {{prefix: {prefix}, partitions: {partitions}}}
+tables: {{users: {table}}}
+server: {{host: {host}, port: {port}, token: {token}, origins: [{origin}], tls: {{certificate: {certificate}, key: k}}}}
 logging: {{level: {level}}}
 """
 RIGHT = {
@@ -47,6 +49,12 @@ RIGHT = {
     "prefix": "p",
     "partitions": "1",
     "level": "info",
+    "table": "users_ui",
+    "host": "localhost",
+    "port": "0",
+    "token": "abc",
+    "origin": "https://x.example",
+    "certificate": "c",
 }
 FORMS = ("${file:secret}", "${MY_SECRET}", "x${MY_SECRET}y", "${NONE_TOKEN:-" + SECRET + "}", "[${file:secret}]")
 
@@ -112,3 +120,14 @@ def test_a_short_secret_is_hidden_where_it_is_wrong(load_text: Load) -> None:
     said = everything_said(load_text, TEMPLATE.format_map(values), {"MY_SECRET": "qz"})
     assert "qz" not in said
     assert said.split("Traceback")[0].split("ConfigError(")[0].count("the value (not shown, it may be a secret)") == 3
+
+
+@pytest.mark.parametrize("token", [SECRET, f"{SECRET} two", f"[{SECRET}]", f"{{{SECRET}: x}}", f"'{SECRET}\u00e9'"])
+@pytest.mark.parametrize("variable", ["", "EVERTABLE_TOKEN", "EVERTABLE_SERVER__TOKEN"])
+def test_a_token_in_the_clear(load_text: Load, token: str, variable: str) -> None:
+    """Wherever it stands, right or wrong, and beside a host that needs one."""
+    for host in ("localhost", "0.0.0.0", "no/host"):  # noqa: S104
+        written = RIGHT | {"host": host} | ({"token": "null"} if variable else {"token": token})
+        env = {variable: token} if variable else {}
+        assert SECRET not in everything_said(load_text, TEMPLATE.format_map(written), env)
+    assert SECRET not in repr(Server.model_validate({"token": SECRET}))

@@ -133,7 +133,7 @@ def _tables(named: Collection[str], tables: Mapping[str, str], sides: Collection
         elif name in names.OPERATORS:
             yield Problem(("tables", key), f"'{name}' is one of the operators' tables; choose another name")
         elif (other := seen.setdefault(name, key)) != key:
-            yield Problem(("tables", key), f"'{name}' is the name of {other}'s table too")
+            yield Problem(("tables", key), f"'{name}' is what the table of {other} is called, too")
 
 
 def _clashes(left: Source, right: Source) -> Iterator[Problem]:

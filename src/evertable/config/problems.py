@@ -33,6 +33,7 @@ _WORDS: dict[str, str] = {
     "string_too_short": "is empty",
     "greater_than_equal": "{input} is too small; the least is {ge}",
     "less_than_equal": "{input} is too large; the most is {le}",
+    "tuple_type": "must be a list ([one, another])",
     "dict_type": "must be a mapping (name: value)",
     "mapping_type": "must be a mapping (name: value)",
     "model_type": "must be a mapping (name: value)",

@@ -119,7 +119,8 @@ class Metrics(Collector):
             except Exception:
                 log.exception("The metric %s could not be read.", metric.name)
                 continue
-            for labels, value in said.items() if isinstance(said, Mapping) else [((), said)]:
+            by_labels: Iterable[tuple[Labels, float]] = said.items() if isinstance(said, Mapping) else [((), said)]
+            for labels, value in by_labels:
                 sums[labels] += value
         for labels, value in sums.items():
             family.add_metric(list(labels), value)

@@ -1,0 +1,90 @@
+"""docs/SERVER.md is what the code does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from starlette.routing import Route
+from tests.server.conftest import settings
+
+from evertable import errors
+from evertable.server import downloads, gate, listen, operations, refusals, rest, run
+from evertable.server.app import create_app
+from evertable.server.metrics import METRICS
+from evertable.server.parameters import PAGE, SHAPE
+from evertable.tables.catalog import Catalog
+
+PAGE_TEXT = (Path(__file__).parents[2] / "docs" / "SERVER.md").read_text()
+SOURCES = Path(run.__file__).parent
+
+
+def table(heading: str) -> list[list[str]]:
+    """The cells of the first table under a heading, without its head."""
+    lines = PAGE_TEXT.split(f"{heading}\n", 1)[1].splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith("|"))
+    rows = []
+    for line in lines[first + 2 :]:
+        if not line.startswith("|"):
+            break
+        rows.append([cell.strip() for cell in line.strip("|").split(" | ")])
+    return rows
+
+
+def test_addresses(catalog: Catalog) -> None:
+    """Every route with its method, in the order of reading."""
+    routes = [route for route in create_app(catalog, settings()).routes if isinstance(route, Route)]
+    there = {f"`{method} {route.path}`" for route in routes for method in (route.methods or set()) - {"HEAD"}}
+    assert there == {address for address, _ in table("## Addresses")}
+
+
+def test_parameters() -> None:
+    """Which there are, and which exports take."""
+    rows = table("The parameters of rows and exports:")
+    assert tuple(name.strip("`") for name, *_ in rows) == PAGE
+    assert tuple(name.strip("`") for name, _, exports, _ in rows if exports == "yes") == SHAPE
+
+
+def test_metrics() -> None:
+    """Name, kind, labels and meaning of each."""
+    expected = [
+        [f"`{m.name}`", m.kind.value, ", ".join(f"`{label}`" for label in m.labels), m.meaning] for m in METRICS
+    ]
+    assert expected == table("## Metrics")
+
+
+def test_conditions() -> None:
+    """Every one that the server refuses with is listed, with its status."""
+    listed = {(status, name) for status, names, _ in table("## Refusals") for name in re.findall(r"`(\w+)`", names)}
+    sources = "".join(path.read_text() for path in SOURCES.glob("*.py"))
+    raised = set(re.findall(r"(?:Refused|Refusal)\(\s*(\d+), \"(\w+)\"", sources))
+    raised |= {(str(status), name) for status, (name, _) in refusals.ROUTING.items()}
+    of_sockets = {("400", "SUBPROTOCOL_MISSING"), ("503", "TOO_MANY_SOCKETS")}
+    assert raised - of_sockets <= listed
+    known = sources + Path(errors.__file__).read_text()
+    assert [name for _, name in listed if f'"{name}"' not in known] == []
+
+
+@pytest.mark.parametrize(
+    ("what", "limit"),
+    [
+        ("downloads at once", str(downloads.MAX_DOWNLOADS)),
+        ("a download whose client takes nothing", f"is given up after {downloads.STALLED_S} s"),
+        ("requests in line for a worker", str(rest.MAX_WAITING)),
+        ("bytes in a body", f"{operations.MAX_BODY:,}"),
+        ("bytes in a request's head, its address included", f"{run.MAX_HEAD_BYTES:,}"),
+        ("stopping", f"requests under way get {run.GRACE_S} s, then connections are cut"),
+    ],
+)
+def test_limits(what: str, limit: str) -> None:
+    """The numbers of the page are the code's."""
+    assert dict(table("## Limits"))[what] == limit
+
+
+def test_headers() -> None:
+    """Those that the page names are set."""
+    for name in ("X-Frame-Options", "Referrer-Policy", "Content-Security-Policy"):
+        assert f"`{name}" in PAGE_TEXT
+        assert name in gate.HEADERS
+    assert (listen.BACKLOG, f"{operations.BODY_TIMEOUT_S} s" in PAGE_TEXT) == (2048, True)
