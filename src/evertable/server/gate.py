@@ -60,7 +60,7 @@ class Gate:
                 headers.update(HEADERS)
                 if asked.path.startswith("/api/"):
                     headers["Cache-Control"] = "no-store"
-                if asked.secure:
+                if asked.secure and not asked.to_loopback:  # browsers would hold other ports of localhost to it
                     headers["Strict-Transport-Security"] = HSTS
                 if foreign is not None:
                     headers["Access-Control-Allow-Origin"] = foreign

@@ -58,6 +58,12 @@ class Asked:
         return values[0] if len(values) == 1 else None
 
     @property
+    def to_loopback(self) -> bool:
+        """Whether it was sent to a name that can only mean this machine."""
+        parts = _HOST.fullmatch(self.one("host") or "")
+        return parts is not None and is_loopback(parts["name"].strip("[]"))
+
+    @property
     def subprotocols(self) -> list[str]:
         return [offer.strip() for value in self.all("sec-websocket-protocol") for offer in value.split(",")]
 
@@ -111,10 +117,7 @@ class Rules:
         )
 
     def _wrong_host(self, asked: Asked) -> Refusal | None:
-        if self._token is not None:
-            return None
-        parts = _HOST.fullmatch(asked.one("host") or "")
-        if parts is not None and is_loopback(parts["name"].strip("[]")):
+        if self._token is not None or asked.to_loopback:
             return None
         message = "Without a token the server answers under loopback names only, such as localhost or 127.0.0.1."
         return Refusal(403, "HOST_NOT_ALLOWED", message)
