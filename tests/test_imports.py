@@ -22,7 +22,9 @@ SHELLS = {
     "changelog/targets.py": {"confluent_kafka"},
     "changelog/topics.py": {"confluent_kafka"},
     "broker/embedded.py": {"confluent_kafka"},
-    "server": {"starlette", "uvicorn", "prometheus_client"},  # all of the folder, but for PURE
+    # All of a folder, but for PURE:
+    "client": {"httpx", "websockets"},
+    "server": {"starlette", "uvicorn", "websockets", "prometheus_client"},
 }
 PURE = {"server/security.py"}
 
