@@ -51,12 +51,11 @@ class LiveServer:
         self.people._on_change = self.catalog.ring
         self.sockets: Sockets
         self._given = {"port": 0, **given}
-        self._options: dict[str, Any] = {}
         self._running: ServerThread | None = None
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._given['port']}"
+        return f"{'https' if 'tls' in self._given else 'http'}://127.0.0.1:{self._given['port']}"
 
     def start(self, **options: Any) -> None:
         chosen = settings(**self._given)

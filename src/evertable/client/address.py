@@ -59,12 +59,12 @@ class Address:
         except OSError as error:
             raise AddressError(f"{self.ca} holds no certificates: {error}", "Give a PEM file.") from None
 
-    @classmethod
-    def given(cls, url: str, token_file: Path | None = None, ca: Path | None = None) -> Address:
-        """The address with the token of the file or else of ``EVERTABLE_TOKEN``, as commands take them."""
-        if token_file is None:
-            return cls(url, os.environ.get(TOKEN_VARIABLE, "").strip() or None, ca)
-        try:
-            return cls(url, token_file.read_text().strip(), ca)
-        except (OSError, UnicodeDecodeError) as error:
-            raise AddressError(f"{token_file} cannot be read: {error}", "It should hold the token.") from None
+
+def given_token(file: Path | None) -> str | None:
+    """The token that the file holds or, without one, ``EVERTABLE_TOKEN``."""
+    if file is None:
+        return os.environ.get(TOKEN_VARIABLE, "").strip() or None
+    try:
+        return file.read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise AddressError(f"{file} cannot be read: {error}", "It should hold the token.") from None

@@ -7,6 +7,10 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from evertable.client.errors import ServerAnswerError
+
+_ELSEWHERE = "Is this the address of an Evertable server?"
+
 
 def table_of(pieces: Iterator[bytes]) -> pa.Table:
     """The table that an Arrow stream holds."""
@@ -16,7 +20,10 @@ def table_of(pieces: Iterator[bytes]) -> pa.Table:
 
 def batches_of(pieces: Iterator[bytes]) -> pa.RecordBatchStreamReader:
     """Reads batch by batch, taking no more pieces than it needs."""
-    return pa.ipc.open_stream(io.BufferedReader(_Pieces(pieces), 1 << 20))
+    try:
+        return pa.ipc.open_stream(io.BufferedReader(_Pieces(pieces), 1 << 20))
+    except pa.ArrowInvalid as error:
+        raise ServerAnswerError(f"The server's answer is no Arrow stream: {error}.", _ELSEWHERE) from None
 
 
 class _Pieces(io.RawIOBase):

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from evertable.client.address import DEFAULT_URL, Address
+from evertable.client.address import DEFAULT_URL, Address, given_token
 from evertable.client.connection import Connection, websocket
 from evertable.client.errors import PandasMissingError, ServerAnswerError
 from evertable.client.following import Following, page_from_json
@@ -67,6 +67,11 @@ class Client:
         self._timeout_s = timeout_s
         self._rest = Rest(self._address, timeout_s)
         self._watches: weakref.WeakSet[Watch] = weakref.WeakSet()
+
+    @classmethod
+    def given(cls, url: str, token_file: Path | None = None, ca: Path | None = None) -> Self:
+        """As commands are given it: the token in a file, or else in ``EVERTABLE_TOKEN``."""
+        return cls(url, given_token(token_file), ca=ca)
 
     def __repr__(self) -> str:
         return f"Client({self._address.url!r})"
@@ -166,7 +171,7 @@ class TableHandle:
     ) -> pa.Table:
         """All rows that the filter lets through, of one moment."""
         with self.stream("arrow", columns, sort, filter, newest_first) as pieces:
-            from evertable.client.arrow import table_of
+            from evertable.client.arrow import table_of  # here, for pyarrow takes a while to import
 
             return table_of(pieces)
 

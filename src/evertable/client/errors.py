@@ -7,6 +7,7 @@ EvertableError
 ├── ServerAnswerError         SERVER_ANSWER                 an answer that is not Evertable's
 ├── AddressError              ADDRESS_INVALID               an address or token that cannot be used
 ├── ClientClosedError         CLIENT_CLOSED                 a client that is used after its end
+├── OutputError               OUTPUT_FAILED                 a file that cannot be written
 └── PandasMissingError        PANDAS_MISSING
 """
 
@@ -45,6 +46,10 @@ class AddressError(EvertableError):
 
 class ClientClosedError(EvertableError):
     condition = "CLIENT_CLOSED"
+
+
+class OutputError(EvertableError):
+    condition = "OUTPUT_FAILED"
 
 
 class PandasMissingError(EvertableError):

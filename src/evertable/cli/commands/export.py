@@ -1,0 +1,62 @@
+"""``evertable export``: a whole table as a file."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+
+import typer
+
+STDOUT = Path("-")
+_DEFAULT_URL = "http://127.0.0.1:10000"
+
+
+def export(
+    name: str = typer.Argument(..., help="The table's public name."),
+    output: Path = typer.Option(..., "--output", "-o", help="FILE.csv, .arrow or .parquet; - for CSV on stdout."),
+    force: bool = typer.Option(False, "--force", help="Write over a file that is there."),
+    columns: str = typer.Option("", "--columns", help="Which columns, with commas between them; all if not said."),
+    sort: str = typer.Option("", "--sort", help="By which columns, - before a name for descending: -balance,name"),
+    filter_: str = typer.Option("", "--filter", help="Which rows: \"balance > 100 and name contains 'a'\""),
+    url: str = typer.Option(_DEFAULT_URL, "--url", envvar="EVERTABLE_URL", help="The server's address."),
+    token_file: Path | None = typer.Option(None, "--token-file", help="Holds the token; else EVERTABLE_TOKEN does."),
+    ca: Path | None = typer.Option(None, "--ca", help="PEM file to check the server's certificate with."),
+) -> None:
+    """Write all rows of a table, as they are at one moment, to a file.
+
+    The file gets its name when it is complete; a failed export leaves nothing.
+
+    Example:  evertable export final_ui -o final.parquet --filter "balance > 100"
+    """
+    from rich.console import Console
+    from rich.filesize import decimal as size
+
+    from evertable.client.client import Client
+    from evertable.client.export import complete_file, format_of, write_csv
+
+    signal.signal(signal.SIGTERM, _end)
+    requested, write = ("csv", write_csv) if output == STDOUT else format_of(output)
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    shape = {"columns": columns.split(",") if columns else None, "sort": sort.split(",") if sort else ()}
+    with Client.given(url, token_file, ca) as client, console.status(f"Asking {url} …") as status:
+        received = 0
+
+        def report(count: int) -> None:
+            nonlocal received
+            received = count
+            status.update(f"{name}: {size(count)}")
+
+        with client.table(name).stream(requested, filter=filter_, **shape) as pieces:  # type: ignore[arg-type]
+            if output == STDOUT:
+                write(pieces, sys.stdout.buffer, report)
+                sys.stdout.buffer.flush()
+                return
+            with complete_file(output, overwrite=force) as file:
+                write(pieces, file, report)
+    console.print(f"Wrote {output}: {size(output.stat().st_size)}.", markup=False)
+
+
+def _end(_number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(128 + signal.SIGTERM)  # by way of all that cleans up

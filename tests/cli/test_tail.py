@@ -1,0 +1,221 @@
+"""``evertable tail``: a live table in a terminal, its news in a pipe, against a real server."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import signal
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from tests.client.conftest import ADA, BOB, LiveServer
+from tests.waiting import wait_until
+
+from evertable.config.columns import parse_columns
+from evertable.tables.bounded import BoundedTable
+
+EVERTABLE = str(Path(sys.executable).with_name("evertable"))
+TOKEN, WRONG = "hush", "guess"
+
+
+@pytest.fixture
+def server() -> Iterator[LiveServer]:
+    made = LiveServer()
+    made.start()
+    yield made
+    made.stop()
+
+
+def tail(server: LiveServer, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+    command = [EVERTABLE, "tail", *arguments, "--url", server.url]
+    env = {**os.environ, **environment}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+
+
+def lines(process: subprocess.Popen[str], count: int) -> list[str]:
+    assert process.stdout is not None
+    return [process.stdout.readline().rstrip("\n") for _ in range(count)]
+
+
+def end(process: subprocess.Popen[str], number: int = signal.SIGINT) -> tuple[int, str, str]:
+    """What a process leaves behind that is asked to end: exit code, rest of its output, errors."""
+    process.send_signal(number)
+    out, said = process.communicate(timeout=30)
+    return process.returncode, out, said
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_in_a_pipe_each_new_or_changed_row_is_a_line(server: LiveServer, number: int) -> None:
+    """The newest last, whatever the page's order; Ctrl-C ends it quietly."""
+    with tail(server, "people", "--columns", "name,age,balance") as process:
+        assert lines(process, 3) == ["name\tage\tbalance", "Ada\t36\t1.5000000000", "Bob\t\t-0.0000000001"]
+        server.people.put({"bob": ("Bob", 40, *BOB[2:])})
+        assert lines(process, 1) == ["Bob\t40\t-0.0000000001"]
+        server.people.append([("a\tb\\\nc", *ADA[1:])])
+        assert lines(process, 1) == ["a\\tb\\\\\\nc\t36\t1.5000000000"]
+        assert end(process, number) == (0, "", "")
+
+
+def test_as_json_lines(server: LiveServer) -> None:
+    with tail(server, "people", "--json", "--filter", "name = 'Ada'") as process:
+        assert json.loads(lines(process, 1)[0]) == {
+            "name": "Ada",
+            "age": 36,
+            "views": str(2**60),
+            "score": 0.1,
+            "ratio": 1.5,
+            "balance": "1.5000000000",
+            "born": "1815-12-10",
+            "seen": "2026-11-15T20:07:28.123456Z",
+            "active": True,
+            "extra": '{"a":1}',
+        }
+        assert end(process) == (0, "", "")
+
+
+def test_sorted_and_limited(server: LiveServer) -> None:
+    with tail(server, "people", "--columns", "name", "--sort", "-name", "--limit", "1") as process:
+        assert lines(process, 2) == ["name", "Bob"]
+        server.people.append([("Zoe", *ADA[1:])])
+        assert lines(process, 1) == ["Zoe"]
+        assert end(process) == (0, "", "")
+
+
+def test_names_come_again_when_a_swap_changes_them(server: LiveServer) -> None:
+    for generation, name in enumerate(("a", "b"), 1):
+        table = BoundedTable(parse_columns({name: "int"}), 10)
+        table.append([(generation,)])
+        server.catalog.publish(generation, {"later": table})
+        if generation == 1:
+            process = tail(server, "later")
+        assert lines(process, 2) == [name, str(generation)]
+    with process:
+        assert end(process) == (0, "", "")
+
+
+def test_a_restart_of_the_server_is_lived_through(server: LiveServer) -> None:
+    with tail(server, "people", "--columns", "name", "--oldest-first") as process:
+        assert lines(process, 3) == ["name", "Ada", "Bob"]
+        server.stop()
+        server.people.append([("Eve", *ADA[1:])])
+        server.start()
+        assert lines(process, 1) == ["Eve"]
+        assert end(process) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "condition"),
+    [(["nothing"], "TABLE_NOT_FOUND"), (["people", "--filter", "age >"], "FILTER_INVALID")],
+)
+def test_what_the_server_refuses_is_said(server: LiveServer, arguments: list[str], condition: str) -> None:
+    with tail(server, *arguments) as process:
+        out, said = process.communicate(timeout=30)
+    assert (process.returncode, out) == (1, "")
+    assert said.startswith(f"[{condition}] ")
+    assert "Traceback" not in said
+
+
+def test_nobody_there(server: LiveServer) -> None:
+    server.stop()
+    with tail(server, "people") as process:
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert said.startswith(f"[SERVER_UNREACHABLE] There is no answer from {server.url}")
+
+
+def test_tokens(tmp_path: Path) -> None:
+    """From the environment or a file; a wrong one is said, never shown."""
+    file = tmp_path / "token"
+    file.write_text(f"{TOKEN}\n")
+    server = LiveServer(token=TOKEN)
+    server.start()
+    try:
+        for process in (
+            tail(server, "people", EVERTABLE_TOKEN=TOKEN),
+            tail(server, "people", "--token-file", str(file), EVERTABLE_TOKEN=WRONG),
+        ):
+            with process:
+                lines(process, 3)
+                assert end(process) == (0, "", "")
+        with tail(server, "people", EVERTABLE_TOKEN=WRONG) as process:
+            _, said = process.communicate(timeout=30)
+        assert (process.returncode, said) == (1, "[TOKEN_WRONG] The token is not the server's.\n")
+        with tail(server, "people", "--token-file", str(tmp_path / "no")) as process:
+            assert "[ADDRESS_INVALID]" in process.communicate(timeout=30)[1]
+    finally:
+        server.stop()
+
+
+class Terminal:
+    """A terminal of its own, and what was written to it."""
+
+    def __init__(self, height: int, width: int = 100) -> None:
+        self._side, self.other = pty.openpty()
+        os.set_blocking(self._side, False)
+        self.resize(height, width)
+        self.written = ""
+
+    def resize(self, height: int, width: int = 100) -> None:
+        fcntl.ioctl(self.other, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+
+    def shows(self, text: str) -> bool:
+        """Whether that stands in what was written since it was last forgotten."""
+        with suppress(BlockingIOError):
+            self.written += os.read(self._side, 1 << 20).decode()
+        return text in self.written
+
+    def forget(self) -> None:
+        self.written = ""
+
+    def close(self) -> None:
+        os.close(self._side)
+        os.close(self.other)
+
+
+def test_in_a_terminal(server: LiveServer) -> None:
+    """A title that says where it stands, as many rows as there is room for, and nothing a row could do to it."""
+    server.people.append([("\x1b[31mred[b]", *ADA[1:]), *((f"name {i}", *ADA[1:]) for i in range(50))])
+    terminal = Terminal(height=12)
+    command = [EVERTABLE, "tail", "people", "--columns", "name,age", "--oldest-first", "--url", server.url]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "", "LINES": ""}
+    with subprocess.Popen(command, stdout=terminal.other, stderr=terminal.other, env=environment) as process:
+        wait_until(lambda: terminal.shows("53 rows") and terminal.shows("live"))
+        wait_until(lambda: terminal.shows("·[31mred[b]"))
+        wait_until(lambda: terminal.shows("name 2"))
+        assert not terminal.shows("name 3")
+        terminal.forget()
+        terminal.resize(20)
+        wait_until(lambda: terminal.shows("name 10"))
+        assert not terminal.shows("name 11")
+        server.stop()
+        wait_until(lambda: terminal.shows("lost") or terminal.shows("connecting"))
+        terminal.forget()
+        server.start()
+        wait_until(lambda: terminal.shows("live"))
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 0
+        wait_until(lambda: terminal.shows("\x1b[?25h"))
+        assert "Traceback" not in terminal.written
+    terminal.close()
+
+
+def test_only_who_tails_pays_for_it() -> None:
+    """What is slow to import is not imported for ``--help``."""
+    program = "import sys; from evertable.cli.app import build_app; build_app(); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    loaded = set(done.stdout.split())
+    assert {"httpx", "websockets", "numpy", "pyarrow", "pydantic"} & loaded == set()
+
+
+def test_tailing_needs_no_arrow() -> None:
+    program = "import sys; import evertable.client; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert {"numpy", "pyarrow", "pyspark", "confluent_kafka", "starlette"} & set(done.stdout.split()) == set()

@@ -1,0 +1,42 @@
+"""Over https and wss, with a certificate that only those trust who were given it."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.client.conftest import LiveServer, StartServer
+
+from evertable.client import Client, ServerUnreachableError
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A self-made certificate for 127.0.0.1 with its key in one file."""
+    made = tmp_path_factory.mktemp("tls") / "both.pem"
+    what = ["-subj", "/CN=here", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2", "-nodes"]
+    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
+    command = ["openssl", "req", "-x509", *what, *key, "-keyout", "-", "-out", "-"]
+    made.write_bytes(subprocess.run(command, check=True, capture_output=True).stdout)
+    return made
+
+
+@pytest.fixture
+def server(start_server: StartServer, certificate: Path) -> LiveServer:
+    return start_server({"tls": {"certificate": str(certificate), "key": str(certificate)}})
+
+
+def test_with_the_right_certificate(server: LiveServer, certificate: Path) -> None:
+    with Client(server.url, ca=certificate) as client:
+        assert client.table("people").page().total == 2
+        assert next(client.table("people").watch()).total == 2
+        assert client.table("people").to_arrow().num_rows == 2
+
+
+def test_a_certificate_that_nobody_vouches_for(server: LiveServer) -> None:
+    """Said at once, also by a watch, with what to do about it."""
+    with Client(server.url) as client:
+        for ask in (client.tables, lambda: next(client.table("people").watch())):
+            with pytest.raises(ServerUnreachableError, match=r"certificate .* is not trusted: self-signed .* \(ca\)"):
+                ask()
