@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ from tests.server.conftest import Serve, table
 
 from evertable.config.columns import parse_columns
 from evertable.errors import EvertableError, KafkaUnreachableError, RequestError
+from evertable.server import operations
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog
 
@@ -144,6 +146,16 @@ def test_bodies(serve: Serve, catalog: Catalog, path: str, body: bytes, expected
         chunked = client.post(path, content=iter([body[:10], body[10:]]))  # without a length
         assert (chunked.status_code, chunked.json().get("condition", "")) == expected
         assert client.get("/healthz").status_code == 200
+
+
+def test_a_body_that_does_not_come(serve: Serve, catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Is not waited for longer than a while."""
+    monkeypatch.setattr(operations, "BODY_TIMEOUT_S", 0.01)
+    server = serve(catalog)
+    with socket.create_connection(("127.0.0.1", server.port)) as slow:
+        slow.sendall(b"POST /api/control HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{")
+        answer = b"".join(iter(lambda: slow.recv(65536), b""))  # until the server closes
+    assert (answer[:12], b'"condition":"BODY_TOO_SLOW"' in answer) == (b"HTTP/1.1 408", True)
 
 
 def test_only_posts(client: httpx.Client) -> None:

@@ -12,6 +12,7 @@ import pytest
 from tests.server.conftest import PEOPLE, Serve, settings, table
 
 from evertable.config.columns import parse_columns
+from evertable.server import rest
 from evertable.server.app import create_app
 from evertable.server.run import ServerThread
 from evertable.tables.bounded import BoundedTable
@@ -252,3 +253,12 @@ def test_tables_that_forget_their_oldest_rows(serve: Serve) -> None:
         assert rows(client, "logs", offset=1, limit=1) == [[8]]
         assert rows(client, "logs", newestFirst="true", limit=2) == [[9], [8]]
         assert rows(client, "logs", sort="-n", offset=2) == [[7]]
+
+
+def test_too_many_in_line(serve: Serve, catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who comes when the line is full is told to come again; health checks are not in it."""
+    monkeypatch.setattr(rest, "MAX_WAITING", 0)
+    with httpx.Client(base_url=serve(catalog).url) as client:
+        answer = client.get("/api/tables/users_ui/rows?sort=age")
+        assert (answer.status_code, answer.json()["condition"]) == (503, "SERVER_BUSY")
+        assert (answer.headers["retry-after"], client.get("/healthz").status_code) == ("2", 200)
