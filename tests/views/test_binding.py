@@ -139,6 +139,7 @@ def test_of_two_compared_columns_the_missing_one_is_named() -> None:
     assert bound("limit > age", now, missing_ok=True).missing == ("limit",)
     assert bound("age between floor and limit", now, missing_ok=True).missing == ("floor", "limit")
     assert bound("age > name", now, missing_ok=True).missing == ("age", "name")
+    assert bound("floor > 1 and floor < limit", now, missing_ok=True).missing == ("floor", "limit")
 
 
 def test_nothing_is_missing_where_all_fits() -> None:

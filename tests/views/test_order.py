@@ -117,6 +117,35 @@ def test_a_filter_is_applied_before_the_sort() -> None:
     assert order(snapshot, (), bind(tree, columns_), newest_first=True).tolist() == [13, 12, 10]
 
 
+def test_of_many_rows_few_may_pass() -> None:
+    """Then only those are taken, rather than whole columns."""
+    columns_ = columns(x="long", name="string")
+    rows = [(i % 5, None if i % 3 else f"name {i % 2}") for i in range(300)]
+    tree = parse("name ends with '1' and x in (1, 4)")
+    assert tree is not None
+    keys = (SortKey(0, descending=True), SortKey(1))
+    slots = order(ChunkedSnapshot(columns_, rows, first=10), keys, bind(tree, columns_), newest_first=True)
+    passing = [i for i, (x, name) in enumerate(rows) if name == "name 1" and x in (1, 4)]
+    assert 0 < len(passing) < len(rows) / 8
+    assert slots.tolist() == [i + 10 for i in sorted(passing, key=lambda i: (-rows[i][0], -i))]
+
+
+def test_each_column_is_asked_for_once() -> None:
+    """A joined table has to gather them."""
+    asked: list[int] = []
+
+    class Counting(ChunkedSnapshot):
+        def column(self, index: int) -> pa.ChunkedArray:
+            asked.append(index)
+            return super().column(index)
+
+    columns_ = columns(x="long", y="long", unused="long")
+    tree = parse("x between 1 and 9 and x != 5 and (x > y or y is null)")
+    assert tree is not None
+    order(Counting(columns_, [(2, 1, 0), (3, None, 0)]), (SortKey(0), SortKey(1)), bind(tree, columns_))
+    assert sorted(asked) == [0, 1]
+
+
 def test_an_empty_table_has_an_order() -> None:
     assert ordered("string", []) == []
     assert ordered("decimal(4,2)", [], newest_first=True) == []

@@ -83,14 +83,15 @@ class _Binder:
 
     def _predicate(self, tree: Predicate) -> Test:
         names = _names(tree)
+        if self._missing_ok:
+            self.missing.update(dict.fromkeys(name for name in names if name not in self._places))
         if not self.missing.keys() & names:
             try:
                 return self._fitting(tree)
             except FilterError:
                 if not self._missing_ok:
                     raise
-                absent = [name for name in names if name not in self._places]
-                self.missing.update(dict.fromkeys(absent or names))
+                self.missing.update(dict.fromkeys(names))
         answer = True if isinstance(tree, IsNull) else None
         return lambda columns: pa.repeat(pa.scalar(answer, pa.bool_()), columns.total)
 
