@@ -42,7 +42,7 @@ def test_a_stalled_viewer_costs_little_and_catches_up_with_one_page(serve: Serve
         while number < 2 * FULL or time.monotonic() < start + STALL_S:
             number += 1
             change(number)
-            lively.until(lambda: picture.rows[0][2] == number)
+            lively.until(lambda number=number: picture.rows[0][2] == number)  # type: ignore[misc]
             if number == FULL:
                 wait_until(lambda: sockets.blocked)
                 before, pages = memory(), hub.sent["page"]

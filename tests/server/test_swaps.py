@@ -9,6 +9,7 @@ from typing import Any
 import websockets
 from tests.server.conftest import USERS, Serve, table
 from tests.server.viewers import Picture, live
+from websockets.typing import Subprotocol
 
 from evertable.protocol.frames import SUBPROTOCOL
 from evertable.tables.catalog import Catalog
@@ -32,7 +33,7 @@ def generation(number: int) -> dict[str, Any]:
 async def watch(url: str, number: int, until: int, ready: asyncio.Barrier) -> dict[str, Picture]:
     """One viewer of both tables, until it has seen that publication on both."""
     pictures = {"users_ui": Picture(), "accounts_ui": Picture()}
-    async with websockets.connect(url, subprotocols=[SUBPROTOCOL], compression=None) as socket:  # type: ignore[list-item]
+    async with websockets.connect(url, subprotocols=[Subprotocol(SUBPROTOCOL)], compression=None) as socket:
         for name in pictures:
             view = VIEWS[number % len(VIEWS)]
             await socket.send(json.dumps({"type": "subscribe", "id": name, "table": name, "view": view}))
@@ -42,8 +43,8 @@ async def watch(url: str, number: int, until: int, ready: asyncio.Barrier) -> di
             if frame["type"] in ("page", "patch", "total"):
                 picture = pictures[frame["id"]]
                 picture.apply(frame)
-                name = next(i for i, column in enumerate(picture.page["columns"]) if column["name"] == "name")
-                seen = {row[name].split()[0] for row in picture.rows}
+                at = next(i for i, column in enumerate(picture.page["columns"]) if column["name"] == "name")
+                seen = {row[at].split()[0] for row in picture.rows}
                 assert seen <= {f"g{picture.page['generation']}"}, "a page of two generations"
             if not started and all(picture.page for picture in pictures.values()):
                 started = True
@@ -58,7 +59,7 @@ def test_every_socket_follows_every_flip(serve: Serve) -> None:
     catalog = Catalog(["users_ui", "accounts_ui"])
     tables = {number: generation(number) for number in range(1, 6)}
     catalog.publish(1, tables[1])
-    server, hub, sockets = live(serve, catalog)
+    server, hub, _ = live(serve, catalog)
     wanted = [number % 5 + 1 if number % 7 else 1 for number in range(1, FLIPS + 1)]  # a rollback now and then
 
     async def run() -> list[dict[str, Picture]]:

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from tests.server.conftest import Serve, settings
 from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Subprotocol
 
 from evertable.protocol.frames import SUBPROTOCOL
 from evertable.server.hub import Hub
@@ -59,11 +60,12 @@ class Picture:
 
     @property
     def rows(self) -> list[list[Any]]:
-        return self.page.get("rows", [])
+        rows: list[list[Any]] = self.page.get("rows", [])
+        return rows
 
     @property
     def total(self) -> int:
-        return self.page.get("total", -1)
+        return int(self.page.get("total", -1))
 
 
 class Viewer:
@@ -71,13 +73,16 @@ class Viewer:
 
     def __init__(self, url: str, **options: Any) -> None:
         address = url.replace("http", "ws", 1) + "/ws"
-        connecting = connect(address, subprotocols=[SUBPROTOCOL], max_size=None, compression=None, **options)
+        connecting = connect(
+            address, subprotocols=[Subprotocol(SUBPROTOCOL)], max_size=None, compression=None, **options
+        )
         self._open = ExitStack()
         self.socket: ClientConnection = self._open.enter_context(connecting)
         self.pictures: dict[str, Picture] = {}
         self.errors: list[Frame] = []
         self.waiting: list[Frame] = []
         self.pongs: list[int] = []
+        self.on_frame: Callable[[Frame], None] = lambda frame: None
         self.welcome = self._receive()
         assert self.welcome["type"] == "welcome"
 
@@ -113,6 +118,7 @@ class Viewer:
                 self.pictures.setdefault(frame["id"], Picture()).apply(dict(frame))
             case other:
                 raise AssertionError(f"unknown frame {other}")
+        self.on_frame(frame)
         return frame
 
     def settle(self, tag: int) -> None:

@@ -45,7 +45,8 @@ def test_the_newest_rows_are_kept(limit: int, steps: list[tuple[bool, list[str]]
         assert rows_of(held) == list(before.values())
         after = dict(enumerate(rows_of(table), table.extent.first))
         for slot in before.keys() & after.keys():
-            assert table.changed(np.array([slot]), version) == (before[slot] != after[slot])
+            assert table.changed(np.array([slot]), version).all() == (before[slot] != after[slot])
+            assert (slot in (table.written(version) or ())) == (before[slot] != after[slot])
         assert (table.extent.version > version) == bool(rows)
 
 

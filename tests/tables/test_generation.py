@@ -68,8 +68,9 @@ def check_step(tables: GenerationTables, changes: Changes) -> None:
     assert table.extent.version >= version
     different = [slot for slot, row in enumerate(before) if after[slot] != row]
     for slot in different:
-        assert table.changed(np.array([slot]), version)
-        assert not table.changed(np.array([slot]), table.extent.version)
+        assert table.changed(np.array([slot]), version).all()
+        assert not table.changed(np.array([slot]), table.extent.version).any()
+    assert set(different) <= set(table.written(version) or ()) <= set(range(len(after)))
     if len(after) > len(before) or different:
         assert table.extent.version > version
     assert rows_of(held) == before

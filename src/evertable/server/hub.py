@@ -15,7 +15,7 @@ from evertable.config.server import Server
 from evertable.errors import PageTooLargeError, TableNotFoundError
 from evertable.protocol.frames import Limits
 from evertable.server.orders import EVERY_S, REST, Orders
-from evertable.server.shared import LiveView, Look, News, Subscription
+from evertable.server.shared import LiveView, Look, News, Seen, Subscription
 from evertable.server.workers import Workers
 from evertable.tables.catalog import Catalog, Publication
 from evertable.tables.table import Table
@@ -40,7 +40,7 @@ class _Shown:
     total_waits: bool = False
     looking: bool = False
     latecomers: bool = False
-    """Whether someone waits for the next look, whatever it brings."""
+    """Whether someone comes from a later page than the one on show, and waits until it is as late."""
 
 
 class Hub:
@@ -57,6 +57,7 @@ class Hub:
         self._catalog = catalog
         self._tick_s = settings.tick_ms / 1000
         self._shown: dict[tuple[str, View], _Shown] = {}
+        self._versions: dict[str, int] = {}
         self._last = self._last_cpu = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._woken = self._untidy = False
@@ -121,8 +122,8 @@ class Hub:
         self._refresh(shown, self._catalog.current, self.loop.time())
         if shown.view.lacks(subscription):
             subscription.notify(subscription)
-        else:
-            shown.latecomers = True
+        else:  # its order is not computed yet, or it comes from a later page
+            shown.latecomers = shown.latecomers or shown.view.stamp < subscription.after
             self.wake()
         return shown.view
 
@@ -165,14 +166,32 @@ class Hub:
         self._last, self._last_cpu = self.loop.time(), time.thread_time()
         publication, now = self._catalog.current, self._last
         soonest = NEVER
+        seen = {name: self._see(publication, name) for name in {name for name, _ in self._shown}}
         for shown in tuple(self._shown.values()):
-            soonest = min(soonest, self._refresh(shown, publication, now))
+            known = seen[shown.view.name]
+            news = shown.view.overlook(known) if known and not shown.looking else None
+            if news is None:
+                soonest = min(soonest, self._refresh(shown, publication, now))
+            elif news is News.TOTAL or shown.total_waits:
+                shown.total_waits = True
+                soonest = min(soonest, self._tell_total(shown, now))
+            if shown.latecomers:
+                shown.latecomers = any(shown.view.stamp < one.after for one in shown.view.subscribers)
+                self._tell(shown)
         if self._untidy:
             self._orders.keep({order for shown in self._shown.values() for order in shown.view.orders})
             self._untidy = False
         soonest = min(soonest, self._orders.refresh(now))
         if soonest < NEVER:
             self._plan_at(soonest)
+
+    def _see(self, publication: Publication, name: str) -> Seen | None:
+        """What happened to the name's table since the last round."""
+        if (table := publication.tables.get(name)) is None:
+            return None
+        seen = Seen.of(publication, table, self._versions.get(name, -1))
+        self._versions[name] = seen.extent.version
+        return seen
 
     def _refresh(self, shown: _Shown, publication: Publication, now: float) -> float:
         """Brings one view up to date; says when it wants to be looked at again though nothing changes."""
@@ -195,8 +214,7 @@ class Hub:
         news = shown.view.accept(look)
         shown.rests_until = now + REST * look.cost_s
         self._untidy = self._untidy or swapped
-        if news is News.PAGE or shown.latecomers:
-            shown.latecomers = False
+        if news is News.PAGE:
             shown.total_told, shown.total_waits = now, False
             self._tell(shown)
         elif news is News.TOTAL:

@@ -7,7 +7,8 @@ page on show, and ``frame_for`` gives each subscription what it lacks.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -15,12 +16,12 @@ import numpy as np
 
 from evertable.config.columns import Column
 from evertable.protocol.answers import Stamp, total_tail
-from evertable.protocol.page import PageRows, page_tail
+from evertable.protocol.page import PageRows, Row, page_tail
 from evertable.protocol.patch import diff, patch_tail
 from evertable.protocol.values import rows_of
 from evertable.server.orders import Order, Orders
 from evertable.tables.catalog import Publication
-from evertable.tables.table import Extent, Slots, Table
+from evertable.tables.table import Extent, Mask, Slots, Table
 from evertable.views.query import Query, columns_of
 from evertable.views.view import View
 
@@ -55,11 +56,31 @@ class Binding:
 
 
 @dataclass(frozen=True)
+class Seen:
+    """What happened to a table from one round to the next, told once for all of its views."""
+
+    publication: Publication
+    since: int
+    extent: Extent
+    written: Sequence[int] | None
+    stamp: Stamp
+
+    @classmethod
+    def of(cls, publication: Publication, table: Table, since: int) -> Seen:
+        with table.lock:
+            extent = table.extent
+            written = [] if extent.version == since else table.written(since)
+        return cls(
+            publication, since, extent, written, Stamp(publication.number, extent.version, publication.generation)
+        )
+
+
+@dataclass(frozen=True)
 class Look:
     """What a binding shows at one version; no rows if they are those that are on show already."""
 
     binding: Binding
-    version: int
+    extent: Extent
     order_number: int
     slots: Slots
     total: int
@@ -103,6 +124,8 @@ class LiveView:
     _binding: Binding | None = None
     _next: Binding | None = None
     _look: Look | None = None
+    _version: int = 0
+    _page_range: tuple[int, int] | None = None
     _rows: PageRows | None = None
     _page: int = 0
     _before: PageRows | None = None
@@ -147,18 +170,57 @@ class LiveView:
         """What there is to see; None if it is what was seen last. May run on any thread."""
         start = time.perf_counter()
         last = self._look if self._look and self._look.binding is binding else None
+        before = self._rows if last else None
         table, order = binding.table, binding.order
         number = order.number if order else 0
         with table.lock:
             extent = table.extent
-            if last and last.version == extent.version and last.order_number == number:
+            if last and self._version == extent.version and last.order_number == number:
                 return None
             slots, total = self._slots(extent, order)
-            if last and np.array_equal(slots, last.slots) and not table.changed(slots, last.version):
-                return Look(binding, extent.version, number, slots, total, None, 0.0)
-            batch = table.take(slots, binding.columns)
-        rows = PageRows.of(slots.tolist(), rows_of(batch, binding.shown))
-        return Look(binding, extent.version, number, slots, total, rows, time.perf_counter() - start)
+            lacking = np.ones(len(slots), bool) if before is None else self._lacking(before, table, slots)
+            if last and not lacking.any() and np.array_equal(slots, last.slots):
+                return Look(binding, extent, number, slots, total, None, 0.0)
+            batch = table.take(slots[lacking], binding.columns)
+        rows = _completed(before, slots, lacking, rows_of(batch, binding.shown))
+        return Look(binding, extent, number, slots, total, rows, time.perf_counter() - start)
+
+    def _lacking(self, before: PageRows, table: Table, slots: Slots) -> Mask:
+        """Which rows have to be read: new on the page, or written since."""
+        known = set(before.keys)
+        lacking = np.array([slot not in known for slot in slots.tolist()], bool)
+        lacking |= table.changed(slots, self._version)
+        return lacking
+
+    def overlook(self, seen: Seen) -> News | None:
+        """Brings the view up to date without a look, if nothing that happened can show on its page; else None.
+
+        With many views on one table this is what most of them need most of the time, so it must cost next to nothing.
+        """
+        look, binding = self._look, self._binding
+        if look is None or binding is None or binding.publication is not seen.publication or binding.order is not None:
+            return None
+        if self._version < seen.since or seen.written is None or self._moves(look.extent, seen.extent):
+            return None
+        if self._version >= seen.extent.version:
+            return News.NONE  # looked at since
+        if self._page_range:
+            first, last = self._page_range
+            at = bisect_left(seen.written, first)
+            if at < len(seen.written) and seen.written[at] <= last:
+                return None
+        self._version, self.stamp = seen.extent.version, seen.stamp
+        if self.total == seen.extent.total:
+            return News.NONE
+        self.total = seen.extent.total
+        return News.TOTAL
+
+    def _moves(self, before: Extent, now: Extent) -> bool:
+        """Whether growing from one extent to the other puts other slots on the page."""
+        if now.first != before.first:
+            return True
+        full = before.total >= self.view.offset + self.view.limit
+        return now.total != before.total and (self.view.newest_first or not full)
 
     def accept(self, look: Look) -> News:
         """Shows what was looked at."""
@@ -168,10 +230,12 @@ class LiveView:
             rows = None  # something was written that this view does not show
         news = News.TOTAL if look.total != self.total else News.NONE
         self._binding, self._look, self.total = look.binding, look, look.total
+        self._version = look.extent.version
+        self._page_range = (int(look.slots.min()), int(look.slots.max())) if len(look.slots) else None
         if swapped:
             self._next = None
         publication = look.binding.publication
-        self.stamp = Stamp(publication.number, look.version, publication.generation)
+        self.stamp = Stamp(publication.number, look.extent.version, publication.generation)
         if rows is None:
             return news
         self._rows, self._before = rows, None if swapped else before
@@ -217,11 +281,20 @@ class LiveView:
 
     def _slots(self, extent: Extent, order: Order | None) -> tuple[Slots, int]:
         """The slots on the page and the view's total."""
-        first, last = self.view.offset, self.view.offset + self.view.limit
-        if order is not None and order.slots is not None:
-            page = order.slots[first:last]
-            return page[page >= extent.first], len(order.slots)
-        first, last = min(first, extent.total), min(last, extent.total)
-        if self.view.newest_first:
-            return np.arange(extent.end - 1 - first, extent.end - 1 - last, -1), extent.total
-        return np.arange(extent.first + first, extent.first + last), extent.total
+        view = self.view
+        if order is None or order.slots is None:
+            return extent.window(view.offset, view.limit, view.newest_first), extent.total
+        page = order.slots[view.offset : view.offset + view.limit]
+        return page[page >= extent.first], len(order.slots)
+
+
+def _completed(before: PageRows | None, slots: Slots, lacking: Mask, read: Sequence[Row]) -> PageRows:
+    """A page's rows: those that were read, and the others as they were before."""
+    fresh = PageRows.of(slots[lacking].tolist(), read)
+    if before is None or lacking.all():
+        return fresh
+    rows = dict(zip(before.keys, zip(before.values, before.json, strict=True), strict=True))
+    rows.update(zip(fresh.keys, zip(fresh.values, fresh.json, strict=True), strict=True))
+    keys = slots.tolist()
+    values, json = zip(*(rows[key] for key in keys), strict=True)
+    return PageRows(keys, values, json)

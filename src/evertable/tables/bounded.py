@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from evertable.config.columns import Column
-from evertable.tables.table import Extent, Slots, batch_of, schema_of
+from evertable.tables.table import Extent, Mask, Slots, batch_of, schema_of
 
 Row = tuple[Any, ...]
 
@@ -51,9 +51,13 @@ class BoundedTable:
         """Writes each row in the place of the one with its key, or behind all others."""
         self._write(list(rows.items()))
 
-    def changed(self, slots: Slots, since: int) -> bool:
+    def changed(self, slots: Slots, since: int) -> Mask:
         with self.lock:
-            return any(self._versions.get(slot, 0) > since for slot in slots.tolist())
+            return np.array([self._versions.get(slot, 0) > since for slot in slots.tolist()], bool)
+
+    def written(self, since: int) -> list[int] | None:
+        with self.lock:
+            return sorted(slot for slot, version in self._versions.items() if version > since)
 
     def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
         with self.lock:

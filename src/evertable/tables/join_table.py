@@ -12,7 +12,7 @@ from evertable.config.columns import Column
 from evertable.tables.joined import JoinedIndex, Places
 from evertable.tables.source import SourceTable
 from evertable.tables.store import Rows
-from evertable.tables.table import Extent, Slots, batch_of
+from evertable.tables.table import Extent, Mask, Slots, batch_of
 
 Origin = tuple[Side, int]
 """Where a joined column comes from: the side, and the column's place in what that source stores."""
@@ -45,9 +45,13 @@ class JoinedTable:
         with self.lock:
             return self.index.nbytes
 
-    def changed(self, slots: Slots, since: int) -> bool:
+    def changed(self, slots: Slots, since: int) -> Mask:
         with self.lock:
             return self.index.written_after(slots, since)
+
+    def written(self, since: int) -> list[int] | None:
+        with self.lock:
+            return self.index.written_in_place(since)
 
     def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
         with self.lock:

@@ -6,6 +6,7 @@ What a pair does to it depends on the join; rows and pairs may come in any order
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,10 @@ NONE = -1
 """In the place of a slot: there is no row, show nulls."""
 
 
+MAX_RECENT = 100
+MAX_RECENT_SLOTS = 10_000
+
+
 @dataclass(frozen=True)
 class Matches:
     """Slots that match. A candidate is chosen by its timestamp, then by its id."""
@@ -38,6 +43,8 @@ class JoinedIndex(ABC):
 
     def __init__(self) -> None:
         self._written = GrowingArray(np.int64)
+        self._recent: deque[tuple[int, Ints]] = deque()  # what was written in place, by version
+        self._known_since = 0
 
     def __len__(self) -> int:
         return len(self._written)
@@ -46,8 +53,23 @@ class JoinedIndex(ABC):
     def nbytes(self) -> int:
         return sum(part.nbytes for part in vars(self).values() if isinstance(part, GrowingArray | Numbering))
 
-    def written_after(self, slots: Ints, version: int) -> bool:
-        return bool((self._written.values[slots] > version).any())
+    def written_after(self, slots: Ints, version: int) -> npt.NDArray[np.bool_]:
+        after: npt.NDArray[np.bool_] = self._written.values[slots] > version
+        return after
+
+    def written_in_place(self, since: int) -> list[int] | None:
+        """Slots that were there and were written after that version, in order; None if that is too long ago."""
+        if since < self._known_since:
+            return None
+        recent = [slots for version, slots in self._recent if version > since]
+        return np.unique(np.concatenate(recent)).tolist() if recent else []
+
+    def _write_in_place(self, slots: Ints, version: int) -> None:
+        if len(slots):
+            self._written.values[slots] = version
+            self._recent.append((version, slots))
+        while len(self._recent) > MAX_RECENT or sum(len(slots) for _, slots in self._recent) > MAX_RECENT_SLOTS:
+            self._known_since = self._recent.popleft()[0]
 
     def sides(self, slots: Ints | None = None) -> tuple[Places, Places]:
         """The left and the right slots that stand in these slots (all, if not said), as a copy."""
@@ -123,7 +145,7 @@ class LeftIndex(_PairIndex):
         filling = lonely[first]
         places = alone[left[filling]]
         self._right.values[places] = right[filling]
-        self._written.values[places] = version
+        self._write_in_place(places, version)
         alone[left[filling]] = NONE
         rest = np.ones(len(left), bool)
         rest[filling] = False
@@ -145,6 +167,20 @@ class _ChosenIndex(JoinedIndex):
     def _parts(self) -> tuple[Places, Places]:
         owners = np.arange(len(self), dtype=np.int32)
         return (owners, self._chosen.values) if self.owner is Side.LEFT else (self._chosen.values, owners)
+
+    def written_in_place(self, since: int) -> list[int] | None:
+        """Slots that were there and were written after that version, in order; None if that is too long ago."""
+        if since < self._known_since:
+            return None
+        recent = [slots for version, slots in self._recent if version > since]
+        return np.unique(np.concatenate(recent)).tolist() if recent else []
+
+    def _write_in_place(self, slots: Ints, version: int) -> None:
+        if len(slots):
+            self._written.values[slots] = version
+            self._recent.append((version, slots))
+        while len(self._recent) > MAX_RECENT or sum(len(slots) for _, slots in self._recent) > MAX_RECENT_SLOTS:
+            self._known_since = self._recent.popleft()[0]
 
     def sides(self, slots: Ints | None = None) -> tuple[Places, Places]:
         if slots is None:
@@ -170,7 +206,7 @@ class _ChosenIndex(JoinedIndex):
         greater = (shown[owners] == NONE) | (times > shown_ts[owners]) | (same_ts & (ids > shown_id[owners]))
         owners = owners[greater]
         shown[owners], shown_ts[owners], shown_id[owners] = others[greater], times[greater], ids[greater]
-        self._written.values[owners] = version
+        self._write_in_place(owners, version)
         return bool(len(owners))
 
 

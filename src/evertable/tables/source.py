@@ -12,7 +12,7 @@ import pyarrow as pa
 from evertable.config.columns import Column, ColumnType, Kind
 from evertable.tables.numbering import Keys, Numbering, Numbers
 from evertable.tables.store import Rows, RowStore
-from evertable.tables.table import Extent, Slots, batch_of, schema_of
+from evertable.tables.table import Extent, Mask, Slots, batch_of, schema_of
 
 TIMESTAMP = Column("_ts", ColumnType(Kind.TIMESTAMP))
 _TS_TYPE = schema_of([TIMESTAMP]).types[0]
@@ -63,8 +63,11 @@ class SourceTable:
     def rows(self) -> Rows:
         return self._store.rows()
 
-    def changed(self, slots: Slots, since: int) -> bool:  # noqa: ARG002 (rows of a source never change)
-        return False
+    def changed(self, slots: Slots, since: int) -> Mask:  # noqa: ARG002 (rows of a source never change)
+        return np.zeros(len(slots), bool)
+
+    def written(self, since: int) -> list[int] | None:  # noqa: ARG002 (rows of a source never change)
+        return []
 
     def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
         with self.lock:

@@ -15,6 +15,7 @@ from evertable.changelog.schema import arrow_type
 from evertable.config.columns import Column
 
 Slots = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,13 @@ class Extent:
     @property
     def end(self) -> int:
         return self.first + self.total
+
+    def window(self, offset: int, limit: int, newest_first: bool = False) -> Slots:
+        """The slots of a page whose rows stand in order of arrival, or newest first."""
+        start, stop = min(offset, self.total), min(offset + limit, self.total)
+        if newest_first:
+            return np.arange(self.end - 1 - start, self.end - 1 - stop, -1, dtype=np.int64)
+        return np.arange(self.first + start, self.first + stop, dtype=np.int64)
 
 
 class Readable(Protocol):
@@ -58,8 +66,12 @@ class Table(Readable, Protocol):
     @property
     def lock(self) -> AbstractContextManager[Any]: ...
 
-    def changed(self, slots: Slots, since: int) -> bool:
-        """Whether a cell was written after that version in one of these slots, all of which were there then."""
+    def changed(self, slots: Slots, since: int) -> Mask:
+        """In which of these slots a cell was written after that version; of no use for slots that came after it."""
+        ...
+
+    def written(self, since: int) -> list[int] | None:
+        """The slots that were written in place after that version, in order; None if that is not known any more."""
         ...
 
     def snapshot(self) -> Snapshot: ...
