@@ -112,12 +112,14 @@ def test_a_file_that_is_there_stays_unless_forced(server: LiveServer, tmp_path: 
         ("people", "x.xls", b"[OUTPUT_FAILED]"),
         ("people", "no/such/folder/x.csv", b"[OUTPUT_FAILED]"),
         ("people", "folder.csv", b"[OUTPUT_FAILED]"),
+        ("people", "folder.csv/file/x.csv", b"[OUTPUT_FAILED]"),
     ],
 )
 def test_what_cannot_be_is_said_and_leaves_nothing(
     server: LiveServer, tmp_path: Path, name: str, output: str, condition: bytes
 ) -> None:
     (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "folder.csv" / "file").touch()
     done = export(server.url, name, "-o", tmp_path / output)
     assert done.returncode == 1
     assert done.stderr.startswith(condition)

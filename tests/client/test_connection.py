@@ -146,7 +146,7 @@ def test_delays_grow_until_a_page_comes() -> None:
 def test_a_server_that_was_never_there_is_an_error() -> None:
     rig = Rig(ConnectionRefusedError("refused"))
     assert isinstance(rig.fail(), ServerUnreachableError)
-    assert rig.states == [State.REFUSED]
+    assert rig.states == [State.FAILED]
     assert rig.slept == []
 
 
@@ -155,7 +155,7 @@ def test_a_refused_view_is_an_error() -> None:
     failure = rig.fail()
     assert isinstance(failure, ServerRefusedError)
     assert failure.condition == "COLUMN_NOT_FOUND"
-    assert rig.states == [State.SUBSCRIBING, State.REFUSED]
+    assert rig.states == [State.SUBSCRIBING, State.FAILED]
 
 
 def test_a_server_that_speaks_something_else_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,6 +167,17 @@ def test_a_mistake_of_ours_is_not_tried_again() -> None:
     mistake = ZeroDivisionError()
     rig = Rig([mistake])
     assert rig.fail() is mistake
+
+
+def test_what_goes_wrong_with_a_page_is_raised() -> None:
+    """A mistake of ours, for example, while everything was live."""
+
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    rig = Rig([FIRST], on_page=fail)
+    assert isinstance(rig.fail(), ZeroDivisionError)
+    assert rig.states == [State.SUBSCRIBING, State.LIVE, State.FAILED]
 
 
 class Clock:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -145,6 +146,8 @@ def test_a_refusal_is_raised_with_the_server_s_words(following: Following) -> No
         page_frame(ADA).replace(b"decimal(9,2)", b"colour"),
         page_frame(ADA)[:-9],
         page_frame(ADA).replace(b'"1.50"', b"[]"),
+        page_frame(ADA).replace(b'"1.50"', b'"much"'),
+        page_frame(ADA).replace(b'"decimal(9,2)"', b"7"),
         frame("patch", patch_tail(Stamp(1, 2, 1), 1, 0, Patch())),
         frame("total", answers.total_tail(Stamp(1, 2, 1), 1)),
     ],
@@ -183,8 +186,30 @@ def test_pages_and_patches_lead_to_the_same_rows(history: list[tuple[dict[int, R
         before = now
 
 
-def test_the_document_s_page_can_be_followed() -> None:
-    """A page with columns that are gone names them."""
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+)
+FRAMES: list[dict[str, Any]] = [
+    json.loads(page_frame(ADA, BOB, at=Stamp(1, 2, 1))),
+    json.loads(frame("patch", patch_tail(Stamp(1, 2, 1), 1, 0, Patch([(0, 1, [BOB])], [(0, 1, "2.00")])))),
+    json.loads(frame("total", answers.total_tail(Stamp(1, 2, 1), 9))),
+    json.loads(answers.error("watch", 1, FilterError("no", 3))),
+]
+
+
+@given(st.sampled_from(FRAMES), st.data())
+def test_a_frame_with_anything_in_it_is_a_page_or_told(shown: dict[str, Any], data: st.DataObject) -> None:
+    """Nothing that a server may send is taken for a mistake of ours."""
+    following = Following("t", View())
+    following.subscribe()
+    received(following, page_frame(ADA, BOB))
+    changed = {**shown, data.draw(st.sampled_from(sorted(shown))): data.draw(anything)}
+    with suppress(ProtocolError, ServerRefusedError):
+        assert isinstance(following.receive(json.dumps(changed)), Page | None)
+
+
+def test_columns_that_are_gone_are_named() -> None:
     following = Following("t", View(columns=("name", "balance")))
     following.subscribe()
     shown: dict[str, Any] = json.loads(page_frame(ADA))

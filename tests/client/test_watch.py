@@ -7,15 +7,26 @@ import socket
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 from tests.client.conftest import ADA, BOB, LiveServer, StartServer
+from tests.client.test_following import ADA as ADA_SHORT
+from tests.client.test_following import page_frame
 from tests.waiting import wait_until
+from websockets.sync.server import ServerConnection, serve
+from websockets.typing import Subprotocol
 
-from evertable.client import Client, ClientClosedError, Page, ServerRefusedError, ServerUnreachableError, State
+from evertable.client import Client, ClientClosedError, Page, ServerRefusedError, ServerUnreachableError, State, Watch
+from evertable.client.address import Address
+from evertable.client.connection import Connection, websocket
+from evertable.client.following import Following
 from evertable.client.mailbox import Mailbox
+from evertable.client.retry import Heartbeat
 from evertable.config.columns import parse_columns
+from evertable.protocol.frames import SUBPROTOCOL, Subscribe, parse
 from evertable.tables.bounded import BoundedTable
+from evertable.views.view import View
 
 
 def until(watch: Iterable[Page], condition: Callable[[Page], bool]) -> Page:
@@ -95,13 +106,43 @@ def test_a_server_that_does_not_answer() -> None:
                 client.tables()
 
 
+def test_a_server_that_falls_silent_is_left() -> None:
+    """The socket stays open, but nothing comes, also no answer to pings: another one is opened."""
+    accepted, over = threading.Semaphore(0), threading.Event()
+
+    def handle(socket: ServerConnection) -> None:
+        subscribe = parse(str(socket.recv()))
+        assert isinstance(subscribe, Subscribe)
+        socket.send(page_frame(ADA_SHORT, tag=subscribe.tag), text=True)
+        accepted.release()
+        over.wait()
+
+    with serve(handle, "127.0.0.1", 0, subprotocols=[Subprotocol(SUBPROTOCOL)]) as silent:
+        thread = threading.Thread(target=silent.serve_forever)
+        thread.start()
+        address = Address(f"http://127.0.0.1:{silent.socket.getsockname()[1]}")
+        impatient = partial(Heartbeat, interval_s=0.02, patience_s=0.1)
+        following = Following("t", View())
+
+        def make(on_page: Callable[[Page], None], on_state: Callable[[State], None]) -> Connection:
+            return Connection(websocket(address, 5), following, address.url, on_page, on_state, heartbeat=impatient)
+
+        with Watch(make) as watch:
+            assert next(watch).total == 2
+            assert accepted.acquire(timeout=30)
+            assert accepted.acquire(timeout=30)
+        over.set()
+        silent.shutdown()
+        thread.join()
+
+
 def test_a_view_that_is_refused(client: Client) -> None:
     """Raised once; then the watch is over."""
     watch = client.table("people").watch(filter="nose = 1")
     with pytest.raises(ServerRefusedError) as refused:
         next(watch)
     assert refused.value.condition == "FILTER_INVALID"
-    assert watch.state is State.REFUSED
+    assert watch.state is State.FAILED
     assert list(watch) == []
     watch.close()
 

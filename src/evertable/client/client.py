@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from evertable.client.address import DEFAULT_URL, Address, given_token
 from evertable.client.connection import Connection, websocket
 from evertable.client.errors import PandasMissingError, ServerAnswerError
-from evertable.client.following import Following, page_from_json
+from evertable.client.following import UNREADABLE, Following, page_from_json
 from evertable.client.rest import Rest, shape, table_path
 from evertable.client.watch import Watch
 from evertable.protocol.page import Page
@@ -69,9 +69,9 @@ class Client:
         self._watches: weakref.WeakSet[Watch] = weakref.WeakSet()
 
     @classmethod
-    def given(cls, url: str, token_file: Path | None = None, ca: Path | None = None) -> Self:
+    def given(cls, url: str | None, token_file: Path | None = None, ca: Path | None = None) -> Self:
         """As commands are given it: the token in a file, or else in ``EVERTABLE_TOKEN``."""
-        return cls(url, given_token(token_file), ca=ca)
+        return cls(url or DEFAULT_URL, given_token(token_file), ca=ca)
 
     def __repr__(self) -> str:
         return f"Client({self._address.url!r})"
@@ -138,7 +138,7 @@ class TableHandle:
         body = self._client._rest.get(table_path(self.name, "/rows"), [*shape(view), *window])
         try:
             return page_from_json(body)
-        except (ValueError, LookupError, TypeError) as error:
+        except UNREADABLE as error:
             raise ServerAnswerError(f"The server's page cannot be read: {error!r}.", "Is it a newer version?") from None
 
     def watch(

@@ -62,7 +62,7 @@ def websocket(address: Address, timeout_s: float) -> Connect:
 class Connection:
     """Subscribes, hands pages on, and connects again for ever once it has been there; see :class:`State`.
 
-    Everything that waits is given, so that tests need not: ``delays`` between tries, ``sleep`` and ``clock``.
+    Everything that takes time is given, so that tests need not wait: ``heartbeat``, ``delays``, ``sleep``, ``clock``.
     """
 
     def __init__(
@@ -73,6 +73,7 @@ class Connection:
         on_page: Callable[[Page], None],
         on_state: Callable[[State], None] = lambda state: None,
         *,
+        heartbeat: Callable[[float], Heartbeat] = Heartbeat,
         delays: Delays = lambda: growing(FIRST_DELAY_S, most_s=MOST_DELAY_S),
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
@@ -82,6 +83,7 @@ class Connection:
         self._address = address
         self._on_page = on_page
         self._machine = Machine(on_state)
+        self._heartbeat = heartbeat
         self._delays = delays
         self._sleep = sleep
         self._clock = clock
@@ -97,7 +99,7 @@ class Connection:
                 await self._sleep(next(waits))
                 self._machine.to(State.CONNECTING)
         finally:
-            if self._machine.state is not State.REFUSED:
+            if self._machine.state is not State.FAILED:
                 self._machine.to(State.CLOSED)
 
     async def _try(self) -> bool:
@@ -108,7 +110,7 @@ class Connection:
         except Exception as error:
             was_live = self._machine.state is State.LIVE
             if problem := final(error, self._address, reached=self._reached):
-                self._machine.to(State.REFUSED)
+                self._machine.to(State.FAILED)
                 raise problem from (None if problem is error else error)
             self._machine.to(State.LOST)
             return was_live
@@ -121,7 +123,7 @@ class Connection:
         self._reached = True
         self._machine.to(State.SUBSCRIBING)
         await socket.send(self._following.subscribe())
-        heartbeat = Heartbeat(self._clock())
+        heartbeat = self._heartbeat(self._clock())
         while True:
             if heartbeat.is_dead(self._clock()):
                 raise ConnectionError("no sign of life")

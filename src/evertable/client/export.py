@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -65,9 +65,9 @@ def format_of(target: Path) -> tuple[str, Writer]:
 @contextmanager
 def complete_file(target: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
     """A file that gets its name when the block ends well; if it does not, nothing is left of it."""
-    _check_free(target, overwrite)
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
+        _check_free(target, overwrite)
         with part.open("xb") as file:
             yield file
             file.flush()
@@ -77,7 +77,8 @@ def complete_file(target: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
     except OSError as error:
         raise OutputError(f"{target} cannot be written: {error.strerror or error}.") from None
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def _check_free(target: Path, overwrite: bool) -> None:
@@ -100,10 +101,12 @@ def _groups(batches: pa.RecordBatchStreamReader) -> Iterator[pa.Table]:
     import pyarrow as pa
 
     waiting: list[pa.RecordBatch] = []
+    rows = 0
     for batch in batches:
         waiting.append(batch)
-        if sum(part.num_rows for part in waiting) >= ROW_GROUP:
+        rows += batch.num_rows
+        if rows >= ROW_GROUP:
             yield pa.Table.from_batches(waiting)
-            waiting = []
+            waiting, rows = [], 0
     if waiting:
         yield pa.Table.from_batches(waiting)

@@ -17,6 +17,9 @@ from evertable.protocol.page import Page
 from evertable.protocol.patch import Patch, apply
 from evertable.views.view import View
 
+UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+"""What comes of reading a frame that is not what it should be; a bad decimal is an ArithmeticError."""
+
 _ID = "watch"
 
 
@@ -62,7 +65,7 @@ class Following:
             if self._on_socket is not None and stamp < self._on_socket:
                 return None
             self.page, self._on_socket = self._takers[kind](frame, stamp), stamp
-        except (ValueError, LookupError, TypeError) as error:
+        except UNREADABLE as error:
             raise ProtocolError(f"a frame that cannot be read: {error!r}") from error
         return self.page
 
@@ -90,7 +93,7 @@ class Following:
 
 
 def page_from_json(frame: dict[str, Any]) -> Page:
-    """The page that a frame or an answer of REST holds; ValueError, LookupError or TypeError if it is none."""
+    """The page that a frame or an answer of REST holds; raises one of UNREADABLE if it is none."""
     columns = tuple(Column(column["name"], ColumnType.parse(column["type"])) for column in frame["columns"])
     return Page(
         frame["table"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -12,7 +11,7 @@ import httpx
 
 from evertable.client.address import Address
 from evertable.client.errors import ClientClosedError, ServerAnswerError, refused_with
-from evertable.client.retry import unreachable
+from evertable.client.retry import broken_off, unreachable
 from evertable.views.view import View
 
 Parameters = Sequence[tuple[str, str]]
@@ -68,6 +67,8 @@ class Rest:
         self.check_open()
         try:
             yield
+        except (httpx.RemoteProtocolError, httpx.ReadError) as error:
+            raise broken_off(self._address, error) from None
         except httpx.TransportError as error:
             raise unreachable(self._address, _cause(error)) from None
 
@@ -94,10 +95,10 @@ def _body(response: httpx.Response) -> Any:
 
 
 def _cause(error: Exception) -> Exception:
-    """The certificate's fault, if it is one; httpx keeps it only as a cause."""
+    """What the system said, which tells more than httpx's own error and is kept behind it."""
     seen: BaseException | None = error
     while seen is not None:
-        if isinstance(seen, ssl.SSLCertVerificationError):
+        if isinstance(seen, OSError):
             return seen
         seen = seen.__cause__ or seen.__context__
     return error

@@ -42,10 +42,20 @@ def unreachable(address: str, error: Exception) -> ServerUnreachableError:
     if isinstance(error, ssl.SSLCertVerificationError):
         what = f"The certificate of {address} is not trusted: {error.verify_message}."
         return ServerUnreachableError(what, "Give the file that it can be checked with (ca).")
-    why = str(error) or type(error).__name__
-    return ServerUnreachableError(
-        f"There is no answer from {address}: {why}.", "Is the address right, and is evertable serve running there?"
-    )
+    match error:
+        case ConnectionRefusedError():
+            why = "nobody listens there"
+        case TimeoutError():
+            why = "not in time"
+        case _:
+            why = str(error) or type(error).__name__
+    what = f"There is no answer from {address}: {why}."
+    return ServerUnreachableError(what, "Is the address right, and is evertable serve running there?")
+
+
+def broken_off(address: str, error: Exception) -> ServerUnreachableError:
+    """That an answer ended before its end."""
+    return ServerUnreachableError(f"{address} broke off its answer: {error}.", "Try again; its log may say more.")
 
 
 def _body(raw: bytes | bytearray | None) -> object:

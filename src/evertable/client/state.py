@@ -9,32 +9,32 @@ from enum import StrEnum
 class State(StrEnum):
     """Where the connection stands::
 
-                    ┌───────────────── next try ──────────────────┐
-                    ▼                                             │
-        start ► connecting ──► subscribing ──► live ─────────► lost
-                    │  └────────────┼──────────────────────────►▲
-                    │               ├──────────────────────────►┘
-                    ▼               ▼
-                 refused ◄──────────┘         closed ◄ all but refused
+                    ┌───────────────── next try ─────────────────┐
+                    ▼                                            │
+        start ► connecting ──► subscribing ──► live ──────────► lost
+                    │ │             │ │        │                 ▲
+                    │ └─────────────┼─┴────────┼─────────────────┘
+                    ▼               ▼          ▼
+                  failed          failed     failed       all but failed ──► closed
 
-    ``subscribing`` lasts until the first page has come, ``lost`` until the next try.
-    ``refused`` and ``live`` know no way to each other: what was granted once is not refused on the same socket.
+    ``subscribing`` lasts until the first page has come, ``lost`` until the next try. ``failed`` is what trying again
+    cannot help: nobody was ever there, the token or the view is refused.
     """
 
     CONNECTING = "connecting"
     SUBSCRIBING = "subscribing"
     LIVE = "live"
     LOST = "lost"
-    REFUSED = "refused"
+    FAILED = "failed"
     CLOSED = "closed"
 
 
 MOVES: dict[State, frozenset[State]] = {
-    State.CONNECTING: frozenset({State.SUBSCRIBING, State.LOST, State.REFUSED, State.CLOSED}),
-    State.SUBSCRIBING: frozenset({State.LIVE, State.LOST, State.REFUSED, State.CLOSED}),
-    State.LIVE: frozenset({State.LOST, State.CLOSED}),
+    State.CONNECTING: frozenset({State.SUBSCRIBING, State.LOST, State.FAILED, State.CLOSED}),
+    State.SUBSCRIBING: frozenset({State.LIVE, State.LOST, State.FAILED, State.CLOSED}),
+    State.LIVE: frozenset({State.LOST, State.FAILED, State.CLOSED}),
     State.LOST: frozenset({State.CONNECTING, State.CLOSED}),
-    State.REFUSED: frozenset(),
+    State.FAILED: frozenset(),
     State.CLOSED: frozenset(),
 }
 

@@ -10,7 +10,6 @@ from types import FrameType
 import typer
 
 STDOUT = Path("-")
-_DEFAULT_URL = "http://127.0.0.1:10000"
 
 
 def export(
@@ -20,7 +19,9 @@ def export(
     columns: str = typer.Option("", "--columns", help="Which columns, with commas between them; all if not said."),
     sort: str = typer.Option("", "--sort", help="By which columns, - before a name for descending: -balance,name"),
     filter_: str = typer.Option("", "--filter", help="Which rows: \"balance > 100 and name contains 'a'\""),
-    url: str = typer.Option(_DEFAULT_URL, "--url", envvar="EVERTABLE_URL", help="The server's address."),
+    url: str | None = typer.Option(
+        None, "--url", envvar="EVERTABLE_URL", show_default="http://127.0.0.1:10000", help="The server's address."
+    ),
     token_file: Path | None = typer.Option(None, "--token-file", help="Holds the token; else EVERTABLE_TOKEN does."),
     ca: Path | None = typer.Option(None, "--ca", help="PEM file to check the server's certificate with."),
 ) -> None:
@@ -39,22 +40,18 @@ def export(
     signal.signal(signal.SIGTERM, _end)
     requested, write = ("csv", write_csv) if output == STDOUT else format_of(output)
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    shape = {"columns": columns.split(",") if columns else None, "sort": sort.split(",") if sort else ()}
-    with Client.given(url, token_file, ca) as client, console.status(f"Asking {url} …") as status:
-        received = 0
-
-        def report(count: int) -> None:
-            nonlocal received
-            received = count
-            status.update(f"{name}: {size(count)}")
-
-        with client.table(name).stream(requested, filter=filter_, **shape) as pieces:  # type: ignore[arg-type]
-            if output == STDOUT:
-                write(pieces, sys.stdout.buffer, report)
-                sys.stdout.buffer.flush()
-                return
-            with complete_file(output, overwrite=force) as file:
-                write(pieces, file, report)
+    with (
+        Client.given(url, token_file, ca) as client,
+        client.table(name).stream(
+            requested, columns.split(",") if columns else None, sort.split(",") if sort else (), filter_
+        ) as pieces,
+    ):
+        if output == STDOUT:
+            write(pieces, sys.stdout.buffer, lambda count: None)
+            sys.stdout.buffer.flush()
+            return
+        with console.status(name) as status, complete_file(output, overwrite=force) as file:
+            write(pieces, file, lambda count: status.update(f"{name}: {size(count)}"))
     console.print(f"Wrote {output}: {size(output.stat().st_size)}.", markup=False)
 
 

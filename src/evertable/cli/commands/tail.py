@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 LOOK_S = 0.25  # how often the terminal's size and the connection are looked at
 _AROUND = 6  # lines that are no rows: title, line, names, line, line, and where the cursor stands
-_DEFAULT_URL = "http://127.0.0.1:10000"
 
 
 def tail(
@@ -29,7 +29,9 @@ def tail(
     limit: int = typer.Option(100, "--limit", min=1, help="Rows at most; a terminal shows those that it has room for."),
     newest_first: bool = typer.Option(True, "--newest-first/--oldest-first", help="In order of arrival."),
     as_json: bool = typer.Option(False, "--json", help="One JSON object a line instead of a table or of TSV."),
-    url: str = typer.Option(_DEFAULT_URL, "--url", envvar="EVERTABLE_URL", help="The server's address."),
+    url: str | None = typer.Option(
+        None, "--url", envvar="EVERTABLE_URL", show_default="http://127.0.0.1:10000", help="The server's address."
+    ),
     token_file: Path | None = typer.Option(None, "--token-file", help="Holds the token; else EVERTABLE_TOKEN does."),
     ca: Path | None = typer.Option(None, "--ca", help="PEM file to check the server's certificate with."),
 ) -> None:
@@ -54,7 +56,7 @@ def tail(
             limit=limit,
             newest_first=newest_first,
         )
-        if console.is_terminal and not as_json:
+        if sys.stdout.isatty() and not console.is_dumb_terminal and not as_json:
             _show(watch, name, console)
         else:
             _print(watch, as_json=as_json, upside_down=newest_first and not sort)
