@@ -150,7 +150,8 @@ async def watch(url: str, pid: int, viewers: int, scene: str, view: Any) -> None
     while seen["page"] < viewers:
         await asyncio.sleep(0.05)
     await asyncio.sleep(WARM_S)
-    seen.clear(), ages.clear()
+    seen.clear()
+    ages.clear()
     start, cpu, own = time.monotonic(), cpu_seconds(pid), time.process_time()
     await asyncio.sleep(MEASURE_S)
     took = time.monotonic() - start

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +25,34 @@ class Progress:
     @property
     def fraction(self) -> float:
         return self.reached / self.awaited if self.awaited else 1.0
+
+
+class Reached:
+    """How far each source partition has come, by the records that were seen of it."""
+
+    def __init__(self) -> None:
+        self._ends: dict[SourcePartition, int] = {}
+
+    @property
+    def ends(self) -> dict[SourcePartition, int]:
+        """The offset behind the greatest one seen."""
+        return dict(self._ends)
+
+    def saw(self, changes: Changes) -> None:
+        for side, partitions, offsets in _records_of(changes):
+            for partition in np.unique(partitions).tolist():
+                end = int(offsets[partitions == partition].max()) + 1
+                self._ends[side, partition] = max(end, self._ends.get((side, partition), 0))
+
+
+def _records_of(changes: Changes) -> Iterator[tuple[Side, Ints, Ints]]:
+    """The source records that a batch's rows and rejects stand for: side, partitions and offsets."""
+    sides = changes.rejects.column("side").to_numpy()
+    for side in Side:
+        yield side, *partition_and_offset(changes.rows[side].column(0).to_numpy())
+        if len(rejected := np.flatnonzero(sides == int(side))):
+            partitions, offsets = (changes.rejects.column(name).to_numpy() for name in ("partition", "offset"))
+            yield side, partitions[rejected], offsets[rejected]
 
 
 class CaughtUp:
@@ -59,13 +87,8 @@ class CaughtUp:
         """Counts a batch's rows and rejects."""
         if self.done:
             return
-        sides = changes.rejects.column("side").to_numpy()
-        for side in Side:
-            partitions, offsets = partition_and_offset(changes.rows[side].column(0).to_numpy())
+        for side, partitions, offsets in _records_of(changes):
             self._saw(side, partitions, offsets)
-            if len(rejected := np.flatnonzero(sides == int(side))):
-                places = (changes.rejects.column(name).to_numpy()[rejected] for name in ("partition", "offset"))
-                self._saw(side, *places)
         self._settle()
 
     def read_to(self, positions: Mapping[int, int]) -> None:

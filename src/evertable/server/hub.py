@@ -54,6 +54,7 @@ class Hub:
         self.limits = Limits(settings.max_page, settings.max_subscriptions)
         self.sent: Counter[str] = Counter()
         """Frames, by type."""
+        self.sent_bytes = 0
         self._catalog = catalog
         self._tick_s = settings.tick_ms / 1000
         self._shown: dict[tuple[str, View], _Shown] = {}
@@ -80,13 +81,18 @@ class Hub:
             await asyncio.gather(*self._tasks, return_exceptions=True)
             await self._workers.close()
 
+    def count(self, kind: str, frame: bytes) -> None:
+        """A frame was sent."""
+        self.sent[kind] += 1
+        self.sent_bytes += len(frame)
+
     @property
     def views(self) -> int:
         return len(self._shown)
 
     @property
     def subscriptions(self) -> int:
-        return sum(len(shown.view.subscribers) for shown in self._shown.values())
+        return sum(len(shown.view.subscribers) for shown in tuple(self._shown.values()))
 
     def wake(self) -> None:
         """Something may have changed; any thread may call it, as often as it likes."""

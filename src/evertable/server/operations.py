@@ -100,7 +100,7 @@ def _status_row(catalog: Catalog) -> dict[str, Any] | None:
     if table is None:
         return None
     with table.lock:
-        slots = reading.window(table.extent, 0, 1, newest_first=True)
+        slots = table.extent.window(0, 1, newest_first=True)
         rows = rows_of(table.take(slots, range(len(table.columns))), table.columns)
     return dict(zip([column.name for column in table.columns], rows[0], strict=True)) if rows else None
 

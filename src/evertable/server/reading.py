@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import orjson
 
 from evertable.config.columns import Column
@@ -15,7 +14,7 @@ from evertable.protocol.page import page_tail
 from evertable.protocol.values import rows_of
 from evertable.server.parameters import Pairs, view_of
 from evertable.tables.catalog import Catalog, Publication
-from evertable.tables.table import Extent, Slots, Table
+from evertable.tables.table import Table
 from evertable.views.query import Query, columns_of
 
 
@@ -68,7 +67,7 @@ def page(catalog: Catalog, name: str, pairs: Pairs, max_page: int) -> bytes:
     if query.plain:
         with table.lock:
             extent = table.extent
-            slots = window(extent, view.offset, view.limit, view.newest_first)
+            slots = extent.window(view.offset, view.limit, view.newest_first)
             version, total, batch = extent.version, extent.total, table.take(slots, places)
     else:
         snapshot = table.snapshot()
@@ -78,12 +77,3 @@ def page(catalog: Catalog, name: str, pairs: Pairs, max_page: int) -> bytes:
     rows = [orjson.dumps(row) for row in rows_of(batch, columns)]
     stamp = Stamp(current.number, version, current.generation)
     return b"{" + page_tail(name, stamp, total, view.offset, columns, rows)
-
-
-def window(extent: Extent, offset: int, limit: int, newest_first: bool = False) -> Slots:
-    """The slots of a plain page, whose rows stand in order of arrival."""
-    if newest_first:
-        last = max(extent.end - offset, extent.first)
-        return np.arange(last - 1, max(last - limit, extent.first) - 1, -1, dtype=np.int64)
-    start = min(extent.first + offset, extent.end)
-    return np.arange(start, min(start + limit, extent.end), dtype=np.int64)

@@ -57,7 +57,7 @@ class Sockets:
     @property
     def blocked(self) -> int:
         """Sockets whose viewer does not take what was sent."""
-        return sum(socket.sending for socket in self._open)
+        return sum(socket.sending for socket in tuple(self._open))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if len(self._open) >= self._max:
@@ -176,9 +176,9 @@ class Socket:
             while self._news:
                 self.sending = True
                 await self._wire.ready()
-                if next_ := self._next_frame():
-                    await self._wire.write(next_[1])
-                    self._hub.sent[next_[0]] += 1
+                if lacking := self._next_frame():
+                    await self._wire.write(lacking[1])
+                    self._hub.count(*lacking)
                 self.sending = False
 
     def _next_frame(self) -> tuple[str, bytes] | None:
@@ -195,7 +195,7 @@ class Socket:
     async def _tell(self, kind: str, frame: bytes) -> None:
         await self._wire.ready()
         await self._wire.write(frame)
-        self._hub.sent[kind] += 1
+        self._hub.count(kind, frame)
 
     async def _close(self, code: CloseCode, reason: str) -> None:
         with suppress(OSError, RuntimeError):  # it may be closed already

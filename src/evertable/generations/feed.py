@@ -1,0 +1,149 @@
+"""The feed: reads a generation's changelog and folds it into its tables, on a thread of its own."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Protocol, Self
+
+import structlog
+
+from evertable.changelog.caught_up import CaughtUp, Progress, Reached, SourcePartition
+from evertable.changelog.changes import Changes
+from evertable.tables.generation import GenerationTables
+
+PACE_S = 0.01
+"""Between two small batches: reading costs by the batch, and viewers are told no more often than that."""
+LARGE = 1_000
+POLL_S = 0.1
+
+log = structlog.get_logger()
+
+
+class Reader(Protocol):
+    """What a feed needs of a ChangelogReader; it must be used by one thread only."""
+
+    @property
+    def positions(self) -> dict[int, int]: ...
+
+    def poll(self, timeout_s: float) -> Changes | None: ...
+
+    def end(self) -> dict[int, int]: ...
+
+    def close(self) -> None: ...
+
+
+class Feed:
+    """Keeps a generation's tables up to date until it is closed. It owns the reader.
+
+    ``on_caught_up`` is called once, when the tables hold all that the topics held at the build; ``on_failure`` if the
+    changelog cannot be read on, after which the tables stay as they are. Both on the feed's thread.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        tables: GenerationTables,
+        caught_up: CaughtUp,
+        *,
+        on_caught_up: Callable[[], None] = lambda: None,
+        on_failure: Callable[[Exception], None] = lambda error: None,
+        pace_s: float = PACE_S,
+    ) -> None:
+        self.tables = tables
+        self.folded = 0
+        """Changelog records."""
+        self.failure: Exception | None = None
+        self._reader = reader
+        self._caught_up = caught_up
+        self._on_caught_up = on_caught_up
+        self._on_failure = on_failure
+        self._pace_s = pace_s
+        self._lock = threading.Lock()
+        self._committed: list[Mapping[SourcePartition, int]] = []
+        self._reached = Reached()
+        self._told = False
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="evertable-feed", daemon=True)
+
+    @property
+    def is_caught_up(self) -> bool:
+        return self._told
+
+    @property
+    def progress(self) -> Progress:
+        """On the way to being caught up."""
+        with self._lock:
+            return self._caught_up.progress
+
+    @property
+    def positions(self) -> dict[SourcePartition, int]:
+        """For each source partition, the offset behind the last record that is in the tables."""
+        with self._lock:
+            return self._reached.ends
+
+    def start(self) -> Self:
+        self._thread.start()
+        return self
+
+    def committed(self, ends: Mapping[SourcePartition, int]) -> None:
+        """The engine has committed an epoch that ends before these source offsets."""
+        with self._lock:
+            self._committed.append(ends)
+
+    def close(self) -> None:
+        """Ends the thread, then lets go of the reader."""
+        self._closing.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+        else:
+            self._reader.close()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _run(self) -> None:
+        try:
+            while not self._closing.is_set():
+                started = time.monotonic()
+                changes = self._reader.poll(POLL_S)
+                if changes is not None:
+                    self._fold(changes)
+                self._look_if_caught_up()
+                if changes is not None and changes.records < LARGE:
+                    self._closing.wait(started + self._pace_s - time.monotonic())
+        except Exception as error:  # whoever owns the generation decides what becomes of it
+            self.failure = error
+            log.warning("feed_failed", error=str(error))
+            self._on_failure(error)
+        finally:
+            self._reader.close()
+
+    def _fold(self, changes: Changes) -> None:
+        self.tables.fold(changes)
+        with self._lock:
+            self.folded += changes.records
+            self._reached.saw(changes)
+            self._caught_up.saw(changes)
+            self._caught_up.read_to(self._reader.positions)
+
+    def _look_if_caught_up(self) -> None:
+        if self._told:
+            return
+        with self._lock:
+            committed, self._committed = self._committed, []
+        if committed and not self._caught_up.done:
+            end = self._reader.end()
+            with self._lock:
+                for ends in committed:
+                    self._caught_up.committed(ends, end)
+        if self._caught_up.done:
+            self._told = True
+            self._on_caught_up()

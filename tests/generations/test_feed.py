@@ -1,0 +1,125 @@
+"""A feed folds what its reader gives, says when that is enough, and ends when it is told to."""
+
+from __future__ import annotations
+
+import queue
+import threading
+
+import pytest
+from tests.reference.histories import COLUMNS, KEY, packed, placed, sampled
+from tests.reference.operator import ModelOperator
+from tests.reference.outcome import expected
+from tests.tables.test_generation import INPUTS, joined_rows, rows_of
+from tests.waiting import wait_until
+
+from evertable.changelog.caught_up import CaughtUp
+from evertable.changelog.changes import Changes
+from evertable.changelog.coverage import Span
+from evertable.changelog.decode import Decoder
+from evertable.changelog.encode import Encoder, RecordOf
+from evertable.changelog.schema import ChangelogSchema, Side
+from evertable.config.joins import JoinType
+from evertable.errors import ChangelogError
+from evertable.generations.feed import Feed
+from evertable.tables.generation import GenerationTables
+
+SCHEMA = ChangelogSchema(*COLUMNS, JoinType.LEFT)
+RECORDS = placed(packed(sampled(10, number=3)))
+LINES = ModelOperator(SCHEMA, (KEY, KEY)).run(RECORDS)
+
+
+class Given:
+    """A reader of what the test puts in; an exception is raised."""
+
+    def __init__(self) -> None:
+        self.queue: queue.SimpleQueue[Changes | Exception] = queue.SimpleQueue()
+        self.read = 0
+        self.closed = 0
+        self.thread: threading.Thread | None = None
+
+    @property
+    def positions(self) -> dict[int, int]:
+        return {0: self.read}
+
+    def end(self) -> dict[int, int]:
+        return {0: self.read}
+
+    def poll(self, timeout_s: float) -> Changes | None:
+        self.thread = threading.current_thread()
+        try:
+            given = self.queue.get(timeout=timeout_s)
+        except queue.Empty:
+            return None
+        if isinstance(given, Exception):
+            raise given
+        self.read += given.records
+        return given
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def targets() -> dict[tuple[Side, int], Span]:
+    found: dict[tuple[Side, int], list[int]] = {}
+    for side, record in RECORDS:
+        found.setdefault((side, record.partition), []).append(record.offset)
+    return {place: Span(min(offsets), max(offsets)) for place, offsets in found.items()}
+
+
+def test_the_tables_are_fed_until_they_are_caught_up_and_on() -> None:
+    """It says so once; how far each source has come can be asked."""
+    reader, told = Given(), list[bool]()
+    tables = GenerationTables(*INPUTS, JoinType.LEFT)
+    feed = Feed(reader, tables, CaughtUp(targets()), on_caught_up=lambda: told.append(feed.is_caught_up))
+    with feed:
+        for line in LINES[:-3]:
+            reader.queue.put(Decoder(SCHEMA).decode([line]))
+        wait_until(lambda: feed.folded == len(LINES) - 3)
+        assert (told, feed.is_caught_up) == ([], False)
+        assert 0 < feed.progress.fraction < 1
+        reader.queue.put(Decoder(SCHEMA).decode(LINES))
+        wait_until(lambda: told == [True])
+        assert feed.positions == {place: span.last + 1 for place, span in targets().items()}
+        reader.queue.put(Decoder(SCHEMA).decode(LINES[:5]))
+        wait_until(lambda: feed.folded == 2 * len(LINES) + 2)
+    should = joined_rows(JoinType.LEFT, expected(JoinType.LEFT, COLUMNS, (KEY, KEY), RECORDS))
+    assert sorted(map(str, rows_of(tables.joined))) == sorted(map(str, should.elements()))
+    assert told == [True]
+    assert reader.closed == 1
+    assert reader.thread is not None
+    assert not reader.thread.is_alive()
+
+
+def test_what_the_engine_committed_counts() -> None:
+    """A record that never shows up (compacted away) is not waited for once the engine is past it."""
+    reader, told = Given(), threading.Event()
+    feed = Feed(reader, GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({(Side.LEFT, 0): Span(0, 1)}))
+    feed._on_caught_up = told.set
+    with feed:
+        last = Encoder(SCHEMA).row(RecordOf(Side.LEFT, 0, 1, 0), ["u1", "Ada", 36])
+        reader.queue.put(Decoder(SCHEMA).decode([last]))
+        wait_until(lambda: feed.positions == {(Side.LEFT, 0): 2})
+        assert not told.is_set()
+        feed.committed({(Side.LEFT, 0): 1})
+        feed.committed({(Side.LEFT, 0): 2})
+        assert told.wait(30)
+
+
+@pytest.mark.parametrize("error", [ChangelogError("no such format"), ValueError("a bug")])
+def test_a_changelog_that_cannot_be_read_is_reported(error: Exception) -> None:
+    """The tables stay as they are, and can be read."""
+    reader, failures = Given(), list[Exception]()
+    tables = GenerationTables(*INPUTS, JoinType.LEFT)
+    with Feed(reader, tables, CaughtUp({}), on_failure=failures.append) as feed:
+        reader.queue.put(Decoder(SCHEMA).decode(LINES))
+        reader.queue.put(error)
+        wait_until(lambda: failures == [error])
+        assert feed.failure is error
+    assert tables.joined.extent.total > 0
+    assert reader.closed == 1
+
+
+def test_a_feed_that_never_started_lets_go_of_its_reader() -> None:
+    reader = Given()
+    Feed(reader, GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({})).close()
+    assert reader.closed == 1
