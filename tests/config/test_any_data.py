@@ -19,6 +19,8 @@ Load = Callable[..., Config]
 RIGHT: dict[str, Any] = {
     "app": "demo",
     "kafka": {"bootstrap.servers": "a:1"},
+    "control": {},
+    "swap": {},
     "sources": {name: {"topic": name, "key": "k", "columns": {"k": "long"}} for name in ("a", "b")},
     "join": {},
     "engine": {},
@@ -71,4 +73,5 @@ def test_any_value_anywhere(load_text: Load, changes: list[tuple[tuple[str, ...]
         assert isinstance(config.warnings, tuple)
         assert config.source_kafka(config.left).for_java()
         assert config.changelog_kafka.for_librdkafka()
+        assert config.rewired(config.wiring) == config
         assert len({config.table_of(config.left), config.table_of(config.right), config.joined_table}) == 3

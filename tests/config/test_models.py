@@ -136,7 +136,7 @@ USERS, ACCOUNTS = "columns: {userId: string, name: string}", "columns: {userId: 
         ("kafka:", f"changelog: {{prefix: {'p' * 240}}}\nkafka:", "changelog.prefix: is too long, with app"),
         ("kafka:", "logging: {level: loud}\nkafka:", "logging.level: 'loud' is unknown; known are debug, info"),
         ("kafka:", "loging: {}\nkafka:", "loging: is unknown; did you mean 'logging'?"),
-        ("kafka:", "wibble: {port: 1}\nkafka:", "wibble: is unknown; known are app, kafka, sources, join, tables"),
+        ("kafka:", "wibble: {port: 1}\nkafka:", "wibble: is unknown; known are app, kafka, control, sources, join"),
         ('{bootstrap.servers: "localhost:9092"}', "{}", "kafka.bootstrap.servers: is missing"),
         ('{bootstrap.servers: "localhost:9092"}', "", "kafka: is missing"),
         ('"localhost:9092"', "localhost", "kafka.bootstrap.servers: 'localhost' is no host:port"),

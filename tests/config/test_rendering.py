@@ -35,6 +35,9 @@ app: shop
 kafka:
   bootstrap.servers: a:1,b:2
   sasl.password: '********'
+control:
+  enabled: true
+  topic: evertable-control
 sources:
   'on':
     topic: t
@@ -61,6 +64,11 @@ tables:
   'on': on_ui
   b: b_ui
   joined: pairs
+swap:
+  mode: warm
+  timeout_s: 120
+  linger_s: 8
+  max_lingering: 2
 engine:
   master: local[*]
   trigger: microbatch

@@ -22,12 +22,14 @@ from evertable.config.rendering import effective
 from evertable.config.section import Section
 from evertable.config.server import Server, Tls
 from evertable.config.start import Start
+from evertable.config.swaps import Control, Swap, SwapMode
 
 __all__ = [
     "Changelog",
     "Column",
     "ColumnType",
     "Config",
+    "Control",
     "Engine",
     "Join",
     "JoinType",
@@ -44,6 +46,8 @@ __all__ = [
     "Server",
     "Source",
     "Start",
+    "Swap",
+    "SwapMode",
     "Tls",
     "Trigger",
     "effective",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evertable.config import names
@@ -15,6 +16,7 @@ from evertable.config.server import SHORT_TOKEN
 
 if TYPE_CHECKING:
     from evertable.config.models import Changelog, Config, Join, Source
+    from evertable.config.swaps import Control
 
 
 def with_defaults(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,6 +81,7 @@ def disagreements(
     join: Join | None,
     tables: Mapping[str, str] | None,
     changelog: Changelog | None,
+    control: Control | None,
 ) -> list[Problem]:
     """What is wrong between sections. A part that is wrong in itself is None, or ``named`` but not in ``sources``."""
     found: list[Problem] = []
@@ -94,8 +97,23 @@ def disagreements(
     if named is not None and tables is not None:
         found += _tables(named, tables, () if join is None else (join.left, join.right))
     if app is not None and changelog is not None:
-        found += _changelog_names(app, sources, changelog)
+        found += _changelog_names(app, changelog)
+        if control is not None:
+            found += _own_topics(own_topics(app, changelog, control), sources, control)
     return found
+
+
+def topic_names(sources: Mapping[str, Source]) -> Iterator[Problem]:
+    """The sources' topics that Kafka would not have."""
+    for name, source in sources.items():
+        try:
+            names.topic(source.topic)
+        except ValueError as error:
+            yield Problem(("sources", name, "topic"), str(error))
+
+
+def own_topics(app: str, changelog: Changelog, control: Control) -> names.OwnTopics:
+    return names.OwnTopics(changelog.prefix, app, control.topic if control.enabled else "")
 
 
 def _names(named: Collection[str]) -> Iterator[Problem]:
@@ -152,16 +170,20 @@ def _clashes(left: Source, right: Source) -> Iterator[Problem]:
             seen.add(column.name)
 
 
-def _changelog_names(app: str, sources: Mapping[str, Source], changelog: Changelog) -> Iterator[Problem]:
+def _changelog_names(app: str, changelog: Changelog) -> Iterator[Problem]:
     longest = len(f"{changelog.prefix}.{app}.g") + names.MAX_GENERATION_DIGITS
     if longest > names.MAX_TOPIC:
         yield Problem(
             ("changelog", "prefix"), f"is too long, with app: a topic's name has at most {names.MAX_TOPIC} characters"
         )
-    pattern = names.changelog_pattern(changelog.prefix, app)
+
+
+def _own_topics(own: names.OwnTopics, sources: Mapping[str, Source], control: Control) -> Iterator[Problem]:
     for name, source in sources.items():
-        if pattern.fullmatch(source.topic):
-            yield Problem(("sources", name, "topic"), f"'{source.topic}' is a changelog of Evertable's own")
+        if role := own.role(source.topic):
+            yield Problem(("sources", name, "topic"), f"'{source.topic}' is {role}")
+    if control.enabled and (role := replace(own, control="").role(control.topic)):
+        yield Problem(("control", "topic"), f"'{control.topic}' is {role}")
 
 
 def remarks(config: Config) -> Iterator[Problem]:

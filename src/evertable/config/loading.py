@@ -18,6 +18,7 @@ from evertable.config.problems import MISSING, NOT_SHOWN, Problem, dotted, touch
 from evertable.config.secrets import MASK, SecretText
 from evertable.config.section import Section
 from evertable.config.structure import PROPERTIES, known_keys, paths
+from evertable.config.swaps import Control
 from evertable.errors import ConfigError
 
 FILE = "evertable.yaml"
@@ -161,8 +162,9 @@ def _between_sections(data: Mapping[str, Any]) -> list[Problem]:
             sources[name] = source
     named = list(raw) if isinstance(given, dict) else None
     join, changelog = _attempt(Join, filled.get("join"))[0], _attempt(Changelog, filled.get("changelog"))[0]
+    control = _attempt(Control, filled.get("control"))[0]
     app, tables = str(filled.get("app") or "demo"), _right_names(filled.get("tables"))
-    return found + checks.disagreements(app, named, sources, join, tables, changelog)
+    return found + checks.disagreements(app, named, sources, join, tables, changelog, control)
 
 
 def _right_names(tables: object) -> dict[str, str] | None:

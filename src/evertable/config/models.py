@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
@@ -21,6 +21,7 @@ from pydantic import (
 )
 
 from evertable.config import checks, names
+from evertable.config.choices import one_of
 from evertable.config.columns import KEYLESS, Column, parse_columns
 from evertable.config.joins import JoinType
 from evertable.config.kafka_properties import KafkaProperties
@@ -29,6 +30,11 @@ from evertable.config.properties import Properties
 from evertable.config.section import Section, beside_the_file
 from evertable.config.server import Server
 from evertable.config.start import Start
+from evertable.config.swaps import Control, Swap
+from evertable.errors import ConfigError
+
+if TYPE_CHECKING:
+    from evertable.control.wiring import Wiring
 
 
 class Trigger(StrEnum):
@@ -50,20 +56,6 @@ class LogFormat(StrEnum):
 
 MIN_INTERVAL_S = {Trigger.REALTIME: 5, Trigger.MICROBATCH: 0}  # Spark refuses shorter epochs in real-time mode
 DEFAULT_INTERVAL_S = {Trigger.REALTIME: 10, Trigger.MICROBATCH: 0}
-
-Choice = TypeVar("Choice", bound=StrEnum)
-
-
-def _one_of(choices: type[Choice], also: Mapping[str, Choice] | None = None) -> Callable[[object], Choice]:
-    def parse(value: object) -> Choice:
-        spelled = str(value).strip().lower()
-        if also and spelled in also:
-            return also[spelled]
-        if spelled not in set(choices):
-            raise ValueError(f"'{value}' is unknown; known are {', '.join(choices)}")
-        return choices(spelled)
-
-    return parse
 
 
 def _parsed(kind: type[Any], parse: Callable[[str], Any]) -> BeforeValidator:
@@ -125,7 +117,7 @@ class Engine(Section):
     """The Spark side."""
 
     master: str = Field(default="local[*]", min_length=1, description="any Spark master; `local[*]` gets enough slots")
-    trigger: Annotated[Trigger, BeforeValidator(_one_of(Trigger))] = Field(
+    trigger: Annotated[Trigger, BeforeValidator(one_of(Trigger))] = Field(
         default=Trigger.REALTIME, description="`realtime` (milliseconds) or `microbatch` (the same plan, in batches)"
     )
     interval_s: int = Field(
@@ -172,10 +164,10 @@ class Changelog(Section):
 class Logging(Section):
     """What Evertable says about itself."""
 
-    level: Annotated[LogLevel, BeforeValidator(_one_of(LogLevel, {"warning": LogLevel.WARN}))] = Field(
+    level: Annotated[LogLevel, BeforeValidator(one_of(LogLevel, {"warning": LogLevel.WARN}))] = Field(
         default=LogLevel.INFO, description="`debug`, `info`, `warn` or `error`"
     )
-    format: Annotated[LogFormat, BeforeValidator(_one_of(LogFormat))] = Field(
+    format: Annotated[LogFormat, BeforeValidator(one_of(LogFormat))] = Field(
         default=LogFormat.CONSOLE, description="`console` for people, `json` for machines"
     )
 
@@ -193,6 +185,7 @@ class Config(Section):
     kafka: Annotated[KafkaProperties, AfterValidator(_has_servers)] = Field(
         description="any Kafka client property, in Kafka's (Java) names; `bootstrap.servers` at least"
     )
+    control: Control = Field(default=Control(), description="the topic whose messages re-wire everything")
     sources: Mapping[SourceName, Source] = Field(description="at least two, by name")
     join: Join = Field(default=Join(), description="how they are joined")
     tables: Mapping[str, TableName] = Field(
@@ -200,6 +193,7 @@ class Config(Section):
         description="the public name of each source's table (by the source's name) and of the `joined` one",
         json_schema_extra={"default": "`<source>_ui` for each, `joined: final_ui`"},
     )
+    swap: Swap = Field(default=Swap(), description="how one generation takes the place of another")
     engine: Engine = Field(default_factory=Engine, description="the Spark side")
     changelog: Changelog = Field(default=Changelog(), description="the topics between Spark and the server")
     server: Server = Field(default=Server(), description="where viewers come in")
@@ -245,6 +239,31 @@ class Config(Section):
         return self.kafka if self.changelog.kafka is None else self.changelog.kafka.merged_over(self.kafka)
 
     @property
+    def own_topics(self) -> names.OwnTopics:
+        """The topics that no source may be."""
+        return checks.own_topics(self.app, self.changelog, self.control)
+
+    @property
+    def wiring(self) -> Wiring:
+        """Which topics are joined here, and how."""
+        from evertable.control.wiring import Wiring  # here, for it knows the joins of this package
+
+        return Wiring(self.left.topic, self.right.topic, self.join.type)
+
+    def rewired(self, wiring: Wiring) -> Config:
+        """The same with the topics and the join of ``wiring``; ConfigError where a file that said so would have it."""
+        topics = {self.join.left: wiring.left_topic, self.join.right: wiring.right_topic}
+        sources = {
+            name: source.model_copy(update={"topic": topics.get(name, source.topic)})
+            for name, source in self.sources.items()
+        }
+        join = self.join.model_copy(update={"type": wiring.join})
+        copy = self.model_copy(update={"sources": sources, "join": join})
+        if problems := [*checks.topic_names(sources), *copy._disagreements()]:
+            raise ConfigError("The wiring does not fit the configuration.", [str(problem) for problem in problems])
+        return copy
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """Sentences about what was given and has no effect, or likely not the wanted one."""
         return tuple(str(problem) for problem in checks.remarks(self))
@@ -256,11 +275,14 @@ class Config(Section):
 
     @model_validator(mode="after")
     def _sections_agree(self) -> Self:
-        if problems := checks.disagreements(
-            self.app, self.sources, self.sources, self.join, self.tables, self.changelog
-        ):
+        if problems := self._disagreements():
             raise invalid(problems)
         return self
+
+    def _disagreements(self) -> list[Problem]:
+        return checks.disagreements(
+            self.app, self.sources, self.sources, self.join, self.tables, self.changelog, self.control
+        )
 
     def __repr__(self) -> str:
         return f"Config({self._path!s})"  # the values may be what must not be printed

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 MAX_TOPIC = 249  # Kafka's own limit
 MAX_GENERATION_DIGITS = 10  # room left for them in a changelog's name
+
+STATE = "state"  # <prefix>.<app>.state is what the orchestrator remembers
 
 MAX_TABLE = 200
 JOINED = "joined"  # what ``tables:`` calls the joined table
@@ -54,6 +57,22 @@ def table(name: str) -> str:
     return name
 
 
-def changelog_pattern(prefix: str, app: str) -> re.Pattern[str]:
-    """What the changelogs of ``app`` are called, whatever their generation."""
-    return re.compile(rf"{re.escape(prefix)}\.{re.escape(app)}\.g\d+")
+@dataclass(frozen=True)
+class OwnTopics:
+    """The topics that Evertable keeps for itself, which are no source's; without a control topic it is empty."""
+
+    prefix: str
+    app: str
+    control: str
+
+    def role(self, topic: str) -> str:
+        """What such a topic is; empty if it is none of them."""
+        if topic == self.control:
+            return "the control topic"
+        if re.fullmatch(r"g[0-9]+", self._suffix(topic)):
+            return "a changelog of Evertable's own"
+        return "the state topic of Evertable's own" if self._suffix(topic) == STATE else ""
+
+    def _suffix(self, topic: str) -> str:
+        beginning = f"{self.prefix}.{self.app}."
+        return topic.removeprefix(beginning) if topic.startswith(beginning) else ""

@@ -112,6 +112,8 @@ def _default(info: FieldInfo) -> str:
     if info.default == "" or list(sections_of(info.annotation)):
         return ""
     value = info.default.value if isinstance(info.default, Enum) else info.default
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
     return "`{}`" if isinstance(value, Properties) else f"`{value}`"
 
 

@@ -1,0 +1,124 @@
+"""The sections ``control`` and ``swap``, and a configuration with another wiring."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from evertable.config import Config, Control, JoinType, Swap, SwapMode, effective
+from evertable.control.wiring import Wiring
+from evertable.errors import ConfigError
+
+Load = Callable[..., Config]
+Problems = Callable[..., tuple[str, ...]]
+
+
+def test_defaults(load_text: Load) -> None:
+    config = load_text()
+    assert (config.control, config.swap) == (Control(), Swap())
+    assert (config.control.enabled, config.control.topic) == (True, "evertable-control")
+    assert (config.swap.mode, config.swap.timeout_s) == (SwapMode.WARM, 120)
+    assert (config.swap.linger_s, config.swap.max_lingering) == (8, 2)
+
+
+def test_a_very_long_linger_of_several(load_text: Load, minimal: str) -> None:
+    config = load_text(minimal + "swap: {mode: Eager, linger_s: 900, max_lingering: 5, timeout_s: 3600}\n")
+    assert config.swap == Swap(mode=SwapMode.EAGER, linger_s=900, max_lingering=5, timeout_s=3600)
+
+
+def test_no_linger_and_no_control_topic(load_text: Load, minimal: str) -> None:
+    config = load_text(
+        minimal + "swap: {linger_s: 0, max_lingering: 0}\n",
+        {"EVERTABLE_CONTROL__ENABLED": "false", "EVERTABLE_SWAP__TIMEOUT_S": "1"},
+    )
+    assert (config.control.enabled, config.swap.linger_s, config.swap.max_lingering) == (False, 0, 0)
+    assert config.swap.timeout_s == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "problem"),
+    [
+        ("swap: {mode: cold}", "swap.mode: 'cold' is unknown; known are warm, eager"),
+        ("swap: {linger_s: -1}", "swap.linger_s: '-1' is too small; the least is 0"),
+        ("swap: {linger_s: 90000}", "swap.linger_s: '90000' is too large; the most is 86400"),
+        ("swap: {linger: 8}", "swap.linger: is unknown; did you mean 'linger_s'?"),
+        ("swap: {timeout_s: 0}", "swap.timeout_s: '0' is too small; the least is 1"),
+        ("swap: {timeout_s: soon}", "swap.timeout_s: 'soon' is no whole number"),
+        ("swap: {max_lingering: 101}", "swap.max_lingering: '101' is too large; the most is 100"),
+        ("control: {enabled: maybe}", "control.enabled: 'maybe' is neither true nor false"),
+        ("control: {topic: a b}", "control.topic: 'a b' is not allowed in a topic's name"),
+        ("control: {topic: ''}", "control.topic: is empty"),
+        ("control: {topics: a}", "control.topics: is unknown; did you mean 'topic'?"),
+        ("control: evertable-control", "control: must be a mapping (name: value)"),
+        ("control: {topic: evertable.demo.g000001}", "control.topic: 'evertable.demo.g000001' is a changelog"),
+        ("control: {topic: evertable.demo.state}", "control.topic: 'evertable.demo.state' is the state topic"),
+        ("control: {topic: users_v1}", "sources.users.topic: 'users_v1' is the control topic"),
+    ],
+)
+def test_problems(problems: Problems, minimal: str, written: str, problem: str) -> None:
+    """One thing wrong is one problem, with its path."""
+    found = problems(f"{minimal}{written}\n")
+    assert [one.startswith(problem) for one in found] == [True], found
+
+
+def test_without_a_control_topic_its_name_is_free(load_text: Load, minimal: str) -> None:
+    config = load_text(minimal + "control: {enabled: no, topic: users_v1}\n")
+    assert config.left.topic == "users_v1"
+
+
+def test_the_wiring(load_text: Load) -> None:
+    """Which topics are joined, and how."""
+    assert load_text().wiring == Wiring("users_v1", "accounts_v1", JoinType.LEFT)
+
+
+def test_another_wiring(load_text: Load, minimal: str) -> None:
+    """Nothing else changes, and the first configuration not at all."""
+    config = load_text(minimal + "join: {left: accounts}\n  # a comment\nserver: {port: 1}\n")
+    before = effective(config)
+    wiring = Wiring("accounts_v2", "users_v2", JoinType.ASOF)
+    again = config.rewired(wiring)
+    assert (again.wiring, again.path) == (wiring, config.path)
+    assert (again.left.name, again.left.topic, again.right.topic) == ("accounts", "accounts_v2", "users_v2")
+    assert effective(again).replace("_v2", "_v1").replace("asof", "left") == before
+    assert effective(config) == before
+    assert again.rewired(config.wiring) == config
+
+
+def test_a_source_that_is_not_joined_keeps_its_topic(load_text: Load, minimal: str) -> None:
+    config = load_text(minimal + "  orders: {topic: o, key: id, columns: {id: long}}\n")
+    again = config.rewired(Wiring("x", "x", JoinType.INNER))
+    assert [source.topic for source in again.sources.values()] == ["x", "x", "o"]
+
+
+@pytest.mark.parametrize(
+    ("topic", "problem"),
+    [
+        ("a b", "sources.users.topic: 'a b' is not allowed in a topic's name"),
+        ("", "sources.users.topic: is empty"),
+        ("x" * 250, "sources.users.topic: a topic's name has at most 249 characters, not 250"),
+        ("evertable.demo.g12", "sources.users.topic: 'evertable.demo.g12' is a changelog of Evertable's own"),
+        ("evertable.demo.state", "sources.users.topic: 'evertable.demo.state' is the state topic of Evertable's own"),
+        ("evertable-control", "sources.users.topic: 'evertable-control' is the control topic"),
+    ],
+)
+def test_what_a_file_may_not_say_a_wiring_may_not(load_text: Load, topic: str, problem: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        load_text().rewired(Wiring(topic, "accounts_v1", JoinType.LEFT))
+    assert [one.startswith(problem) for one in refused.value.problems] == [True], refused.value.problems
+
+
+@pytest.mark.parametrize("join", JoinType)
+def test_no_join_makes_columns_clash_that_loading_let_through(load_text: Load, minimal: str, join: JoinType) -> None:
+    """Loading looks at every join, as any may be swapped to."""
+    text = minimal.replace("name: string", "name: string, ts: long, balance: long")
+    assert load_text(text).rewired(Wiring("u", "a", join)).join.type == join
+
+
+@pytest.mark.parametrize("first", ["evertable.config", "evertable.control.wiring"])
+def test_either_may_be_imported_first(first: str) -> None:
+    """A configuration gives a wiring, and a wiring names joins of the configuration."""
+    program = f"import {first}, evertable.config; evertable.config.Config.wiring"
+    subprocess.run([sys.executable, "-c", program], check=True)
