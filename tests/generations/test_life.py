@@ -158,6 +158,22 @@ def test_before_anything_is_live_what_falls_back_is_tried_then_all_again() -> No
     assert life.wanted == B
 
 
+def test_a_message_does_not_wait_for_the_next_try() -> None:
+    life = Life(Rules(), retry_s=5)
+    life.want(A, 0)
+    life.failed(1, "no topic", 1)
+    life.ended(1, 2)
+    assert life.want(B, 3, "m") == [Build(2, B)]
+
+
+def test_what_ends_at_the_stop_is_not_built_again() -> None:
+    life = live_on(A)
+    life.want(B, 1, "m")
+    assert life.close() == [Settle("m", Result.SUPERSEDED, 2, "the orchestrator stops"), End(2)]
+    assert life.ended(2, 2) == []
+    assert list(life.generations) == [1]
+
+
 def test_a_generation_that_cannot_be_resumed_is_built_anew() -> None:
     life = Life(Rules())
     assert life.resume(9, A) == [Build(9, A, resumed=True)]
@@ -224,6 +240,7 @@ class Histories(RuleBasedStateMachine):
         for action in actions:
             match action:
                 case Build(number, _, resumed):
+                    assert not self.closed, "a build after the end"
                     assert not self.building | self.warming, "two builds at a time"
                     assert number not in self.running
                     assert (number == 3) == resumed

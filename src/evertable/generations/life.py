@@ -192,7 +192,7 @@ class Life:
         if live and live.wiring == wiring and not live.broken:
             result = Result.UNCHANGED if unchanged else Result.APPLIED
             return [*actions, *(Settle(one, result, live.number) for one in asking)]
-        if found := next((one for one in reversed(self.lingering) if one.wiring == wiring and not one.broken), None):
+        if found := next((one for one in reversed(self.lingering) if one.wiring == wiring), None):
             found.requests += asking
             return [*actions, *self._publish(found, now)]
         self._asking += asking
@@ -219,7 +219,7 @@ class Life:
         match generation.state:
             case State.BUILDING | State.WARMING:
                 return self._give_up(generation, reason, now)
-            case State.LIVE if not generation.broken:
+            case State.LIVE:
                 generation.broken, generation.reason = True, reason
                 return self._build_next(now)
             case State.LINGERING:
@@ -278,7 +278,6 @@ class Life:
             actions += self._linger(before, now)
         actions += [Settle(request, Result.APPLIED, generation.number) for request in generation.requests]
         generation.requests = []
-        self._tried.clear()
         return actions
 
     def _linger(self, generation: Generation, now: float) -> list[Action]:
