@@ -153,24 +153,44 @@ def test_the_same_program_runs_under_spark_submit(new_generation: NewGeneration,
 
 
 OWNER = """
-import sys, time
+import sys, threading, time
 from pathlib import Path
 from evertable.engine.launch import EngineSettings
 from evertable.engine.process import Engine
 engine = Engine(EngineSettings(log=Path(sys.argv[1])))
-engine.open()
+opening = threading.Thread(target=engine.open, daemon=True)
+opening.start()
+while engine.pid is None:
+    time.sleep(0.01)
 print(engine.pid, flush=True)
+opening.join()
+print("open", flush=True)
 time.sleep(600)
 """
 
 
-def test_the_engine_ends_with_its_owner(tmp_path: Path) -> None:
-    """kill -9 of the process that opened it leaves neither the engine's process nor Spark's."""
-    with subprocess.Popen([sys.executable, "-c", OWNER, str(tmp_path / "log")], stdout=subprocess.PIPE) as owner:
+def below(pid: int) -> list[int]:
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+
+
+@pytest.mark.parametrize("killed", ["when it is open", "while it opens", "while Spark hangs"])
+def test_nothing_of_the_engine_outlives_its_owner(tmp_path: Path, killed: str) -> None:
+    """kill -9 of the process that opened it leaves neither the engine's process nor Spark's, nor temporary files."""
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    command = [sys.executable, "-c", OWNER, str(tmp_path / "log")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "TMPDIR": str(temporary)}) as owner:
         assert owner.stdout is not None
-        engine_pid = int(owner.stdout.readline())
-        tasks = Path(f"/proc/{engine_pid}/task").iterdir()
-        pids = [engine_pid, *(int(pid) for task in tasks for pid in (task / "children").read_text().split())]
+        pid = int(owner.stdout.readline())
+        if killed == "when it is open":
+            assert owner.stdout.readline() == b"open\n"
+        wait_until(lambda: below(pid), "Spark's process")
+        pids = [pid, *below(pid)]
         assert len(pids) == 2
+        assert [path.name.startswith("evertable-spark-") for path in temporary.iterdir()] == [True]
+        if killed == "while Spark hangs":
+            os.kill(pids[1], signal.SIGSTOP)
         owner.kill()
     wait_until(lambda: not any(map(alive, pids)), f"processes {pids} to end")
+    wait_until(lambda: not list(temporary.iterdir()), "the scratch folder to go")

@@ -15,12 +15,13 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 import orjson
 
-from evertable.engine import plan
+from evertable.engine import plan, scratch
 from evertable.engine.failures import classify
 from evertable.engine.protocol import Event, Failed, Progress, Ready, Released, Started, Stopped, encode
 from evertable.engine.session import RELEASE_S, create_session, slots_of
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 WATCH_S = 0.2
 STDIN = 0
 CLOSE_S = 5.0  # for queries and Spark to stop once there is no more input; a start-up is not waited for
+EXIT_FAILED = 1
 EXIT_SPARK_DIED = 70
 EXIT_NOT_CLOSED = 71
 
@@ -45,7 +47,7 @@ class Output:
         self._lock = threading.Lock()
 
     def send(self, event: Event) -> None:
-        with self._lock:
+        with self._lock, suppress(BrokenPipeError):  # nobody listens any more: the input ends, and so shall we
             self._stream.write(encode(event))
             self._stream.flush()
 
@@ -152,14 +154,14 @@ def committed_ends(spec: GenerationSpec, sources: list[Ends]) -> tuple[dict[int,
     return found.get(spec.left.topic, {}), found.get(spec.right.topic, {})
 
 
-def serve(commands: Iterator[bytes], output: Output) -> None:
-    """Carries out the commands until there are no more."""
+def serve(commands: Iterator[bytes], output: Output, folder: Path | None) -> None:
+    """Carries out the commands until there are no more; ``folder`` is the scratch folder, if one was given."""
     opening = orjson.loads(next(commands))
     jars = [Path(jar) for jar in opening.get("jars", ())]
     spark = create_session(opening.get("master"), jars, opening.get("spark", {}))
     spark.sparkContext.setLogLevel(opening.get("log_level", "WARN"))
     queries = Queries(spark, output)
-    threading.Thread(target=_watch, args=(queries,), name="watch-queries", daemon=True).start()
+    threading.Thread(target=_watch, args=(queries, folder), name="watch-queries", daemon=True).start()
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 0)
     output.send(Ready(spark.version, slots_of(str(spark.sparkContext.master))[1], partitions))
     for line in commands:
@@ -176,7 +178,7 @@ def serve(commands: Iterator[bytes], output: Output) -> None:
         jvm.wait(CLOSE_S)  # whoever waits for this process may take it that Spark's files are no longer used
 
 
-def _watch(queries: Queries) -> None:
+def _watch(queries: Queries, folder: Path | None) -> None:
     from py4j.protocol import Py4JNetworkError
 
     while True:
@@ -184,13 +186,13 @@ def _watch(queries: Queries) -> None:
             queries.watch()
         except (Py4JNetworkError, OSError):  # the JVM is gone, and nothing here can be saved
             sys.stderr.write("engine: Error: Spark's JVM does not answer, ending\n")
-            os._exit(EXIT_SPARK_DIED)
+            _leave(EXIT_SPARK_DIED, folder)
         except Exception:  # a fault of ours, or of one query's: the others go on
             sys.stderr.write(f"engine: {traceback.format_exc()}")
         time.sleep(WATCH_S)
 
 
-def _read_ahead(lines: queue.SimpleQueue[bytes]) -> None:
+def _read_ahead(lines: queue.SimpleQueue[bytes], folder: Path | None) -> None:
     """Notices the end of the input at once, also while Spark starts: nobody is there to use it then."""
     rest = b""
     while chunk := os.read(STDIN, 1 << 16):  # not sys.stdin, whose lock Python wants when it ends
@@ -199,13 +201,20 @@ def _read_ahead(lines: queue.SimpleQueue[bytes]) -> None:
             lines.put(line)
     lines.put(b"")
     threading.Event().wait(CLOSE_S)
-    os._exit(EXIT_NOT_CLOSED)
+    _leave(EXIT_NOT_CLOSED, folder)
 
 
-def _lines(path: Path | None) -> Iterator[bytes]:
+def _leave(code: int, folder: Path | None) -> NoReturn:
+    """Ends this process at once, from any thread, and leaves it to another one to end what is left of Spark."""
+    if folder:
+        scratch.remove_from_outside(folder)
+    os._exit(code)
+
+
+def _lines(path: Path | None, folder: Path | None) -> Iterator[bytes]:
     if path is None:
         lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        threading.Thread(target=_read_ahead, args=(lines,), daemon=True).start()
+        threading.Thread(target=_read_ahead, args=(lines, folder), daemon=True).start()
         yield from iter(lines.get, b"")
         return
     yield from path.read_bytes().splitlines()
@@ -215,10 +224,17 @@ def _lines(path: Path | None) -> Iterator[bytes]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Evertable's engine: runs generations as Spark queries.")
     parser.add_argument("--commands", type=Path, help="read commands from this file instead of standard input")
-    path = parser.parse_args().commands
+    parser.add_argument("--scratch", type=Path, help="a folder for temporary files, to be removed at the end")
+    options = parser.parse_args()
     events = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what Spark and its libraries print is no event
-    serve(_lines(path), Output(events))
+    try:
+        serve(_lines(options.commands, options.scratch), Output(events), options.scratch)
+    except Exception:
+        traceback.print_exc()
+        _leave(EXIT_FAILED, options.scratch)
+    if options.scratch:
+        scratch.remove(options.scratch)  # the owner does so, too, unless it was killed
 
 
 if __name__ == "__main__":

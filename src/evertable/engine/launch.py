@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from evertable.engine import scratch
 from evertable.engine.protocol import Died, Event, command, decode
 from evertable.runtime.jars import jar_paths
 from evertable.runtime.java import find_java
 from evertable.runtime.operator import operator_jar
 
-SCRATCH_TRIES = 30
 PROGRAM = (sys.executable, "-m", "evertable.engine.child")
 
 
@@ -39,22 +36,23 @@ class Child:
         jars = [operator_jar(), *jar_paths("connector")]  # ours first: it stands in for a class of the connector's
         java = find_java()
         self._log = settings.log
-        self._scratch = tempfile.mkdtemp(prefix="evertable-spark-")  # ours to delete: a killed JVM leaves its files
+        self._scratch = scratch.make()  # ours to delete: a killed JVM leaves its files
         java_options = f"{os.environ.get('JDK_JAVA_OPTIONS', '')} -Djava.io.tmpdir={self._scratch}"
+        environment = {"JAVA_HOME": str(java.home), "JDK_JAVA_OPTIONS": java_options.strip(), "TMPDIR": self._scratch}
         spark_log = settings.log.open("ab") if settings.log else None
         try:
             self._process = subprocess.Popen(
-                program,
+                [*program, "--scratch", self._scratch],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=spark_log,
-                env={**os.environ, "JAVA_HOME": str(java.home), "JDK_JAVA_OPTIONS": java_options.strip()},
+                env={**os.environ, **environment},
                 start_new_session=True,  # Ctrl-C is the parent's to handle; the child ends with its input
             )
         finally:
             if spark_log:
                 spark_log.close()
-        spark = {"spark.local.dir": self._scratch, **settings.spark}
+        spark = {"spark.local.dir": str(self._scratch), **settings.spark}
         opening = {"master": settings.master, "jars": [str(jar) for jar in jars], "spark": spark}
         self.send(command("open", log_level=settings.log_level, **opening))
 
@@ -94,16 +92,8 @@ class Child:
         """Waits for its end; tells how it was."""
         code = self._process.wait()
         self._close_input()
-        self._remove_scratch()
+        scratch.remove(self._scratch)
         return Died(f"its process ended with code {code}{self._last_words()}")
-
-    def _remove_scratch(self) -> None:
-        """Removes Spark's files; the JVM of a killed child ends a moment later, and writes until then."""
-        for _ in range(SCRATCH_TRIES):
-            shutil.rmtree(self._scratch, ignore_errors=True)
-            if not Path(self._scratch).exists():
-                return
-            time.sleep(0.1)
 
     def _close_input(self) -> None:
         assert self._process.stdin is not None  # noqa: S101 - it was asked for
