@@ -1,0 +1,314 @@
+"""What control messages mean: every rule of docs/CONTROL.md."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evertable.config import Config, JoinType
+from evertable.control.messages import (
+    MAX_SHOWN,
+    MAX_WARNINGS,
+    Condition,
+    ControlMessage,
+    Rejected,
+    Resolved,
+    fold,
+    keys_of,
+    resolve,
+)
+from evertable.control.wiring import Wiring
+
+settings.register_profile("untimed", deadline=None)  # other processes may have the cores
+settings.load_profile("untimed")
+
+
+def config(*sources: str, **more: Any) -> Config:
+    described = {name: {"topic": f"{name}_v1", "key": "id", "columns": {"id": "long"}} for name in sources}
+    return Config.model_validate({"kafka": {"bootstrap.servers": "a:1"}, "sources": described, **more})
+
+
+CONFIG = config("users", "accounts")
+KEYS = keys_of(CONFIG)
+WANTED = CONFIG.wiring
+
+
+def resolved(message: str | dict[str, Any], wanted: Wiring = WANTED) -> Resolved:
+    value = message if isinstance(message, str) else json.dumps(message)
+    verdict = resolve(value.encode(), wanted, KEYS)
+    assert isinstance(verdict, Resolved), verdict
+    return verdict
+
+
+def rejected(value: str | bytes | None) -> Rejected:
+    verdict = resolve(value.encode() if isinstance(value, str) else value, WANTED, KEYS)
+    assert isinstance(verdict, Rejected), verdict
+    return verdict
+
+
+@pytest.mark.parametrize(
+    ("message", "wiring"),
+    [
+        ({"usersTopic": "x"}, Wiring("x", "accounts_v1", JoinType.LEFT)),
+        ({"accountsTopic": "x"}, Wiring("users_v1", "x", JoinType.LEFT)),
+        ({"joinType": "inner"}, Wiring("users_v1", "accounts_v1", JoinType.INNER)),
+        ({"usersTopic": "a", "accountsTopic": "b", "joinType": "natural"}, Wiring("a", "b", JoinType.NATURAL)),
+        ({"usersTopic": "  x\t\n", "joinType": " \u00a0ASOF "}, Wiring("x", "accounts_v1", JoinType.ASOF)),
+        ({"usersTopic": "accounts_v1"}, Wiring("accounts_v1", "accounts_v1", JoinType.LEFT)),
+        ({"usersTopic": "x" * 249}, Wiring("x" * 249, "accounts_v1", JoinType.LEFT)),
+        ('{"joinType": "left", "joinType": "inner"}', Wiring("users_v1", "accounts_v1", JoinType.INNER)),
+        ('{"joinType": 42, "joinType": "inner"}', Wiring("users_v1", "accounts_v1", JoinType.INNER)),
+        (' {"usersTopic": "\\u0078"} ', Wiring("x", "accounts_v1", JoinType.LEFT)),
+    ],
+)
+def test_a_message_changes_what_it_names(message: str | dict[str, Any], wiring: Wiring) -> None:
+    """Any subset of the keys; blanks around values do not count, of duplicate keys the last does."""
+    verdict = resolved(message)
+    assert (verdict.wiring, verdict.changed, verdict.warnings) == (wiring, True, ())
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {},
+        {"usersTopic": "", "accountsTopic": "  ", "joinType": "\t"},
+        {"usersTopic": None, "joinType": None},
+        {"usersTopic": "users_v1"},
+        {"usersTopic": " users_v1 ", "accountsTopic": "accounts_v1", "joinType": "LEFT_OUTER"},
+    ],
+)
+def test_empty_null_and_the_same_leave_it_as_it_is(message: dict[str, Any]) -> None:
+    verdict = resolved(message)
+    assert (verdict.wiring, verdict.changed) == (WANTED, False)
+
+
+@pytest.mark.parametrize(
+    ("spelled", "join"),
+    [
+        ("join", JoinType.INNER),
+        ("Inner", JoinType.INNER),
+        ("LEFT JOIN", JoinType.LEFT),
+        ("natural_join", JoinType.NATURAL),
+        ("aj", JoinType.ASOF),
+        ("As_Of", JoinType.ASOF),
+    ],
+)
+def test_spellings_of_joins(spelled: str, join: JoinType) -> None:
+    assert resolved({"joinType": spelled}, Wiring("u", "a", JoinType.INNER)).wiring.join == join
+
+
+DEEP = "[" * 100_000 + "]" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("value", "condition", "sentence"),
+    [
+        (None, "NOT_JSON", "The message has no value (a tombstone)."),
+        ("", "NOT_JSON", "The value is empty."),
+        (" \n", "NOT_JSON", "The value is empty."),
+        ("users_v2", "NOT_JSON", "The value is not JSON: Expecting value, at character 0."),
+        ("{} {}", "NOT_JSON", "The value is not JSON: Extra data, at character 3."),
+        ("{'joinType': 'inner'}", "NOT_JSON", "The value is not JSON: Expecting property name"),
+        (b'{"joinType": "inn\xff"}', "NOT_JSON", "The value is not UTF-8: byte 17 fits nowhere."),
+        ('{"joinType": "inner"}'.encode("utf-16"), "NOT_JSON", "The value is not UTF-8: byte 0 fits nowhere."),
+        ('{"joinType": "inner"}'.encode("utf-16-le"), "NOT_JSON", "The value is not JSON: "),
+        (b'\xef\xbb\xbf{"joinType": "inner"}', "NOT_JSON", "The value is not JSON: "),
+        ('{"other": NaN}', "NOT_JSON", "The value is not JSON: NaN is no number there."),
+        (DEEP, "NOT_JSON", "The value is not JSON that can be read: it is nested too deeply."),
+        (f'{{"joinType": {DEEP}}}', "NOT_JSON", "The value is not JSON that can be read: it is nested too deeply."),
+        ("[]", "NOT_AN_OBJECT", "The value is JSON, but a list and not an object"),
+        ('"inner"', "NOT_AN_OBJECT", "The value is JSON, but a text"),
+        ("null", "NOT_AN_OBJECT", "The value is JSON, but null"),
+        ("42", "NOT_AN_OBJECT", "The value is JSON, but a number"),
+        ("9" * 10_000, "NOT_AN_OBJECT", "The value is JSON, but a number"),
+        ("1.5", "NOT_AN_OBJECT", "The value is JSON, but a number"),
+        ("true", "NOT_AN_OBJECT", "The value is JSON, but a boolean"),
+        ('{"joinType": 42}', "WRONG_TYPE", "joinType is a number; a text or null is expected."),
+        ('{"usersTopic": ["a"], "joinType": "?"}', "WRONG_TYPE", "usersTopic is a list"),
+        ('{"accountsTopic": {}}', "WRONG_TYPE", "accountsTopic is an object"),
+        ('{"accountsTopic": false}', "WRONG_TYPE", "accountsTopic is a boolean"),
+        ('{"joinType": "outer"}', "UNKNOWN_JOIN_TYPE", "joinType: 'outer' is no join type; known are inner, left, nat"),
+        ('{"joinType": "\\ud800"}', "UNKNOWN_JOIN_TYPE", "joinType: '\ufffd' is no join type"),
+        ('{"usersTopic": "a b"}', "INVALID_TOPIC_NAME", "usersTopic: 'a b' is not allowed in a topic's name"),
+        ('{"usersTopic": ".."}', "INVALID_TOPIC_NAME", "usersTopic: '..' cannot name a topic"),
+        (f'{{"usersTopic": "{"x" * 250}"}}', "INVALID_TOPIC_NAME", "usersTopic: a topic's name has at most 249"),
+        ('{"usersTopic": "\\u001b[31m"}', "INVALID_TOPIC_NAME", "usersTopic: '\ufffd[31m' is not allowed"),
+        ('{"usersTopic": "evertable-control"}', "RESERVED_TOPIC", "usersTopic: 'evertable-control' is the control top"),
+        (
+            '{"accountsTopic": "evertable.demo.g000001"}',
+            "RESERVED_TOPIC",
+            "accountsTopic: 'evertable.demo.g000001'",
+        ),
+    ],
+    ids=lambda given: str(given)[:30],
+)
+def test_rejections(value: str | bytes | None, condition: str, sentence: str) -> None:
+    """A value with a condition and a sentence that can be printed anywhere."""
+    verdict = rejected(value)
+    assert (verdict.condition, verdict.sentence[: len(sentence)]) == (condition, sentence)
+    assert verdict.sentence.isprintable()
+
+
+def test_what_was_given_is_shown_as_it_was_sent() -> None:
+    """Trimmed and not made canonical; empty differs from nothing; what is no text is JSON."""
+    assert resolved({"usersTopic": " x ", "joinType": "LEFT Join"}).given == {
+        "usersTopic": "x",
+        "accountsTopic": None,
+        "joinType": "LEFT Join",
+    }
+    assert resolved({"usersTopic": " ", "accountsTopic": None}).given == {
+        "usersTopic": "",
+        "accountsTopic": None,
+        "joinType": None,
+    }
+    assert rejected('{"usersTopic": "a b", "joinType": {"ä": [1, null]}}').given == {
+        "usersTopic": "a b",
+        "accountsTopic": None,
+        "joinType": '{"ä": [1, null]}',
+    }
+    assert rejected("no JSON").given == {"usersTopic": None, "accountsTopic": None, "joinType": None}
+
+
+def test_much_is_cut() -> None:
+    """A message of a megabyte does not make a row, a sentence or a warning of one."""
+    much = "y z" * 400_000
+    verdict = rejected(json.dumps({"joinType": much, "usersTopic": [much]}))
+    assert [len(text or "") for text in verdict.given.values()] == [MAX_SHOWN + 1, 0, MAX_SHOWN + 1]
+    for message in ({"joinType": much}, {"usersTopic": "y z" * 60}):
+        assert len(rejected(json.dumps(message)).sentence) < 200
+    warnings = resolved({much: "", **{f"key{number}": "" for number in range(1_000)}}).warnings
+    assert len(warnings) == MAX_WARNINGS + 1
+    assert max(map(len, warnings)) < 200
+    assert warnings[-1] == "991 more keys are unknown and have no effect"
+
+
+def test_unknown_keys_are_warnings() -> None:
+    verdict = resolved({"userTopic": "x", "comment": ["hello"], "joinType": "inner"})
+    assert (verdict.changed, verdict.wiring.left_topic) == (True, "users_v1")
+    assert verdict.warnings == (
+        "'userTopic' is unknown and has no effect; did you mean 'usersTopic'?",
+        "'comment' is unknown and has no effect; known are usersTopic, accountsTopic, joinType",
+    )
+
+
+def test_keys_are_named_after_the_sources() -> None:
+    """The two that are joined, whatever their order; without a control topic no name is its."""
+    keys = keys_of(config("orders", "items", "people", join={"left": "people", "right": "orders"}))
+    assert keys.names == ("peopleTopic", "ordersTopic", "joinType")
+    verdict = resolve(b'{"peopleTopic": "p", "itemsTopic": "i"}', WANTED, keys)
+    assert isinstance(verdict, Resolved)
+    assert (verdict.wiring.left_topic, len(verdict.warnings)) == ("p", 1)
+    keys = keys_of(config("a", "b", control={"enabled": False}))
+    assert isinstance(resolve(b'{"aTopic": "evertable-control"}', WANTED, keys), Resolved)
+
+
+def test_a_message_for_a_wiring() -> None:
+    """As rollback writes it: it leads there from anywhere."""
+    wiring = Wiring("a", "b", JoinType.ASOF)
+    message = KEYS.message(wiring)
+    assert message == {"usersTopic": "a", "accountsTopic": "b", "joinType": "asof"}
+    assert resolved(message).wiring == wiring
+
+
+def test_folding() -> None:
+    """In the order of time, then partition, then offset; what is rejected is left out."""
+    messages = [
+        ControlMessage(1, 7, 20, b'{"joinType": "asof"}'),
+        ControlMessage(0, 9, 10, b'{"usersTopic": "u1"}'),
+        ControlMessage(0, 11, 20, b'{"joinType": "inner", "usersTopic": "u3"}'),
+        ControlMessage(0, 10, 20, b'{"usersTopic": "u2"}'),
+        ControlMessage(2, 0, 30, b"garbage"),
+        ControlMessage(2, 1, 30, None),
+        ControlMessage(2, 2, 30, b'{"usersTopic": "u3"}'),
+    ]
+    folded = fold(messages, WANTED, KEYS)
+    assert folded.wiring == Wiring("u3", "accounts_v1", JoinType.ASOF)
+    told = [
+        (message.partition, message.offset, verdict.changed if isinstance(verdict, Resolved) else verdict.condition)
+        for message, verdict in folded.verdicts
+    ]
+    assert told == [
+        (0, 9, True),
+        (0, 10, True),
+        (0, 11, True),
+        (1, 7, True),
+        (2, 0, Condition.NOT_JSON),
+        (2, 1, Condition.NOT_JSON),
+        (2, 2, False),
+    ]
+
+
+def test_nothing_folds_to_what_was_wanted() -> None:
+    folded = fold([], WANTED, KEYS)
+    assert (folded.wiring, folded.verdicts) == (WANTED, ())
+
+
+joins = st.sampled_from(["inner", " LEFT", "natural join", "aj", "outer", "", "l\u0131ft"])
+topics = st.sampled_from(["a", " b ", "c" * 250, "..", "a b", "", "evertable.demo.g1"]) | st.text(max_size=5)
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=5,
+)
+objects = st.fixed_dictionaries(
+    {},
+    optional={
+        "usersTopic": topics | anything,
+        "accountsTopic": topics | anything,
+        "joinType": joins | anything,
+        "other": anything,
+    },
+)
+values = st.one_of(
+    st.none(),
+    st.binary(max_size=50),
+    anything.map(lambda value: json.dumps(value).encode()),
+    objects.map(lambda value: json.dumps(value).encode()),
+    objects.map(lambda value: json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")),
+    st.tuples(objects, st.integers(0, 60)).map(lambda cut: json.dumps(cut[0]).encode()[: cut[1]]),
+)
+wirings = st.builds(Wiring, st.just("a") | st.just("b"), st.just("b"), st.sampled_from(JoinType))
+
+
+@settings(max_examples=500)
+@given(values, wirings)
+def test_whatever_comes(value: bytes | None, wanted: Wiring) -> None:
+    """Any bytes are resolved or rejected, and all that is said of them is text; a second time changes nothing."""
+    verdict = resolve(value, wanted, KEYS)
+    said = [text for text in verdict.given.values() if text is not None]
+    assert tuple(verdict.given) == KEYS.names
+    if isinstance(verdict, Rejected):
+        assert verdict.condition.value in set(Condition)
+        said.append(verdict.sentence)
+    else:
+        assert verdict.changed == (verdict.wiring != wanted)
+        assert CONFIG.rewired(verdict.wiring).wiring == verdict.wiring
+        again = resolve(value, verdict.wiring, KEYS)
+        assert again == Resolved(verdict.wiring, False, verdict.given, verdict.warnings)
+        said += verdict.warnings
+    assert all(text.isprintable() and text.encode() is not None for text in said)
+
+
+@given(st.lists(st.builds(ControlMessage, st.integers(0, 2), st.integers(0, 9), st.integers(0, 3), values)), wirings)
+def test_folding_is_resolving_one_by_one(messages: list[ControlMessage], wanted: Wiring) -> None:
+    """And half of the messages, then the other half, lead to where all of them lead."""
+    whole = fold(messages, wanted, KEYS)
+    assert len(whole.verdicts) == len(messages)
+    ordered = [message for message, _ in whole.verdicts]
+    half = len(ordered) // 2
+    assert fold(ordered[half:], fold(ordered[:half], wanted, KEYS).wiring, KEYS).wiring == whole.wiring
+    for message, verdict in whole.verdicts:
+        assert resolve(message.value, wanted, KEYS) == verdict
+        wanted = verdict.wiring if isinstance(verdict, Resolved) else wanted
+
+
+def test_the_document_names_every_condition() -> None:
+    """docs/CONTROL.md, and nothing that is not there."""
+    page = (Path(__file__).parents[2] / "docs" / "CONTROL.md").read_text()
+    table = page.split("| rejected because |")[1].split("\n\n")[0]
+    assert {name for row in table.splitlines()[2:] for name in row.split("|")[1].split("`")[1::2]} == set(Condition)
