@@ -52,6 +52,10 @@ def largest_message(properties: Mapping[str, Any], topics: Iterable[str], *, tim
     return largest or KAFKAS_MAX_MESSAGE_BYTES
 
 
+def _limit(largest_source_message: int) -> int:
+    return min(2 * max(largest_source_message, KAFKAS_MAX_MESSAGE_BYTES), _MOST_BYTES)
+
+
 class ChangelogTopics:
     """The changelogs of one app, on the cluster that keeps them."""
 
@@ -75,7 +79,7 @@ class ChangelogTopics:
 
     def create(self, generation: int, largest_source_message: int) -> ChangelogTopic:
         """Makes the changelog of a generation and waits until it can be used."""
-        limit = min(2 * max(largest_source_message, KAFKAS_MAX_MESSAGE_BYTES), _MOST_BYTES)
+        limit = _limit(largest_source_message)
         settings = {
             "cleanup.policy": "delete",
             "retention.ms": "-1",
@@ -87,6 +91,13 @@ class ChangelogTopics:
         self._result(name, self._admin.create_topics([topic], request_timeout=self._timeout_s)[name])
         self._await(name, self._partitions)
         return ChangelogTopic(name, limit)
+
+    def find(self, generation: int, largest_source_message: int) -> ChangelogTopic:
+        """The changelog of a generation that was made before; TopicNotFoundError if it is gone."""
+        name = topic_name(self.prefix, self.app, generation)
+        if not self._partitions_of(name):
+            raise TopicNotFoundError(f"The changelog '{name}' is gone.", "Its generation is built anew.")
+        return ChangelogTopic(name, _limit(largest_source_message))
 
     def delete(self, generation: int) -> None:
         """Deletes the changelog of a generation, if there is one, and waits until it is gone.

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from evertable.changelog.caught_up import CaughtUp
+from evertable.changelog.coverage import Span
 from evertable.changelog.reader import ChangelogReader
 from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.changelog.targets import Extent, find_extents
-from evertable.changelog.topics import ChangelogTopics, largest_message
-from evertable.config import Config, Role, Source
+from evertable.changelog.topics import ChangelogTopic, ChangelogTopics, largest_message
+from evertable.config import Config, Role, Source, Start
 from evertable.engine.spec import GenerationSpec, SourceSpec
+
+Extents = dict[int, Extent]
+Starts = tuple[Mapping[int, int], Mapping[int, int]]
+"""For each side, the offset at which each partition was begun."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +25,7 @@ class Build:
 
     spec: GenerationSpec
     schema: ChangelogSchema
-    extents: tuple[dict[int, Extent], dict[int, Extent]]
+    extents: tuple[Extents, Extents]
 
     def caught_up(self) -> CaughtUp:
         """Tells when the changelog has shown what the topics held when the build began."""
@@ -39,16 +45,30 @@ class Build:
 
 def build(config: Config, generation: int, topics: ChangelogTopics, checkpoint: str) -> Build:
     """Looks at the sources' topics and makes the generation's changelog; raises if a topic is missing."""
-    sources = (config.left, config.right)
-    left, right = (_extents(config, source) for source in sources)
-    largest = max(
-        largest_message(config.source_kafka(source).for_librdkafka(Role.ADMIN), [source.topic]) for source in sources
+    left, right = (_extents(config, source, source.start) for source in (config.left, config.right))
+    changelog = topics.create(generation, _largest_message(config))
+    return _built(config, generation, changelog, checkpoint, (left, right))
+
+
+def resume(config: Config, generation: int, topics: ChangelogTopics, checkpoint: str, starts: Starts) -> Build:
+    """Takes up a generation that was built before, from the same offsets on; its changelog must still be there."""
+    left, right = (
+        {partition: _from(extent, start.get(partition, 0)) for partition, extent in extents.items()}
+        for extents, start in zip(
+            (_extents(config, source, Start.EARLIEST) for source in (config.left, config.right)), starts, strict=True
+        )
     )
-    changelog = topics.create(generation, largest)
+    changelog = topics.find(generation, _largest_message(config))
+    return _built(config, generation, changelog, checkpoint, (left, right))
+
+
+def _built(
+    config: Config, generation: int, changelog: ChangelogTopic, checkpoint: str, extents: tuple[Extents, Extents]
+) -> Build:
     spec = GenerationSpec(
         generation=generation,
-        left=_source_spec(config, config.left, left),
-        right=_source_spec(config, config.right, right),
+        left=_source_spec(config, config.left, extents[0]),
+        right=_source_spec(config, config.right, extents[1]),
         join=config.join.type,
         changelog_topic=changelog.name,
         changelog_kafka=config.changelog_kafka.for_java(Role.PRODUCER),
@@ -57,7 +77,7 @@ def build(config: Config, generation: int, topics: ChangelogTopics, checkpoint: 
         trigger=config.engine.trigger.value,
         interval_s=config.engine.interval_s,
     )
-    return Build(spec, ChangelogSchema(config.left.columns, config.right.columns, config.join.type), (left, right))
+    return Build(spec, ChangelogSchema(config.left.columns, config.right.columns, config.join.type), extents)
 
 
 def changelog_topics(config: Config) -> ChangelogTopics:
@@ -72,8 +92,23 @@ def changelog_topics(config: Config) -> ChangelogTopics:
     )
 
 
-def _extents(config: Config, source: Source) -> dict[int, Extent]:
-    return find_extents(config.source_kafka(source).for_librdkafka(Role.CONSUMER), source.topic, source.start)
+def _largest_message(config: Config) -> int:
+    return max(
+        largest_message(config.source_kafka(source).for_librdkafka(Role.ADMIN), [source.topic])
+        for source in (config.left, config.right)
+    )
+
+
+def _extents(config: Config, source: Source, start: Start) -> Extents:
+    return find_extents(config.source_kafka(source).for_librdkafka(Role.CONSUMER), source.topic, start)
+
+
+def _from(extent: Extent, start: int) -> Extent:
+    """The extent without what lies before ``start``."""
+    span = extent.span
+    if span is not None:
+        span = Span(max(span.first, start), span.last) if start <= span.last else None
+    return Extent(start, span)
 
 
 def _source_spec(config: Config, source: Source, extents: dict[int, Extent]) -> SourceSpec:

@@ -1,0 +1,140 @@
+"""A running generation: its changelog, its query, its feed and its tables, from the build to the last file deleted."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from evertable.changelog.schema import Side
+from evertable.changelog.topics import ChangelogTopics
+from evertable.config import Config, Source
+from evertable.control.wiring import Wiring
+from evertable.engine.process import Engine
+from evertable.engine.protocol import Progress, Started
+from evertable.generations.build import Build, Starts, build, resume
+from evertable.generations.desk import DEAD_LETTERS, now
+from evertable.generations.feed import Feed
+from evertable.tables.generation import GenerationTables, Input
+from evertable.tables.table import Table
+
+RELEASE_S = 20.0
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where generations are built: what all of them use."""
+
+    config: Config
+    topics: ChangelogTopics
+    engine: Engine
+    checkpoints: str
+    ring: Callable[[], None]
+    """Tells viewers that a table changed."""
+
+    def checkpoint(self, generation: int) -> str:
+        return f"{self.checkpoints}/g{generation:06d}"
+
+    def forget_checkpoint(self, generation: int) -> None:
+        """Deletes it; one that is not in the local file system is left to its owner."""
+        path = self.checkpoint(generation).removeprefix("file://")
+        if "://" not in path:
+            shutil.rmtree(path, ignore_errors=True)
+
+    def checkpoints_left(self) -> list[int]:
+        """Generations whose checkpoint is there."""
+        root = Path(self.checkpoints.removeprefix("file://"))
+        found = root.glob("g" + "[0-9]" * 6) if "://" not in str(root) and root.is_dir() else ()
+        return sorted(int(path.name[1:]) for path in found)
+
+
+@dataclass
+class Running:
+    """One generation's means. ``build`` and ``end`` take their time: they are for a worker, one after the other."""
+
+    site: Site
+    number: int
+    wiring: Wiring
+    starts: Starts | None = None
+    """To resume it from."""
+    on_caught_up: Callable[[], None] = lambda: None
+    on_failure: Callable[[Exception], None] = lambda error: None
+    created: datetime = field(default_factory=now)
+    published: datetime | None = None
+    started: Started | None = None
+    progress: Progress | None = None
+    stale: str = ""
+    """Why its query does not run at the moment; empty if it does."""
+    tables: GenerationTables | None = None
+    feed: Feed | None = None
+    built: Build | None = None
+    _given_up: threading.Event = field(default_factory=threading.Event)
+
+    def build(self) -> None:
+        """From the topics to a running query and tables that fill; raises where that is not possible."""
+        site = self.site
+        config = site.config.rewired(self.wiring)
+        checkpoint = site.checkpoint(self.number)
+        if self.starts is None:
+            self.built = build(config, self.number, site.topics, checkpoint)
+        else:
+            self.built = resume(config, self.number, site.topics, checkpoint, self.starts)
+        if self._given_up.is_set():
+            return
+        left, right = _input(config.left), _input(config.right)
+        self.tables = GenerationTables(left, right, self.wiring.join, site.ring)
+        self.feed = Feed(
+            self.built.reader(config),
+            self.tables,
+            self.built.caught_up(),
+            on_caught_up=self.on_caught_up,
+            on_failure=self.on_failure,
+        ).start()
+        self.started = site.engine.start(self.built.spec)
+
+    def give_up(self) -> None:
+        """It will be ended: a build under way need not go on."""
+        self._given_up.set()
+
+    def halt(self) -> None:
+        """Ends query and feed; changelog and checkpoint stay, to be resumed from."""
+        self.site.engine.stop(self.number)
+        if self.feed is not None:
+            self.feed.close()
+
+    def end(self) -> None:
+        """Ends everything, in the order that leaves nothing behind: the query, its producer, then the topic."""
+        self.halt()
+        self.site.engine.wait_released(self.number, RELEASE_S)
+        self.site.topics.delete(self.number)
+        self.site.forget_checkpoint(self.number)
+        self.tables = self.feed = None
+
+    def made_progress(self, progress: Progress) -> None:
+        """The engine has committed an epoch."""
+        self.progress, self.stale = progress, ""
+        if self.feed is not None:
+            sides = ((Side.LEFT, progress.left), (Side.RIGHT, progress.right))
+            self.feed.committed({(side, p): end for side, ends in sides for p, end in ends.items()})
+
+    @property
+    def rows(self) -> int:
+        return 0 if self.tables is None else self.tables.joined.extent.total
+
+    def shown(self, config: Config) -> Mapping[str, Table]:
+        """Its tables by their public names."""
+        if self.tables is None:
+            raise ValueError(f"generation {self.number} has no tables")
+        return {
+            config.table_of(config.left): self.tables.left,
+            config.table_of(config.right): self.tables.right,
+            config.joined_table: self.tables.joined,
+            DEAD_LETTERS: self.tables.dead_letters,
+        }
+
+
+def _input(source: Source) -> Input:
+    return Input(source.name, source.topic, source.key, source.columns)
