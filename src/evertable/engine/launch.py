@@ -38,7 +38,7 @@ class Child:
         self._log = settings.log
         self._scratch = scratch.make()  # ours to delete: a killed JVM leaves its files
         java_options = f"{os.environ.get('JDK_JAVA_OPTIONS', '')} -Djava.io.tmpdir={self._scratch}"
-        environment = {"JAVA_HOME": str(java.home), "JDK_JAVA_OPTIONS": java_options.strip(), "TMPDIR": self._scratch}
+        own = {"JAVA_HOME": str(java.home), "JDK_JAVA_OPTIONS": java_options.strip(), "TMPDIR": str(self._scratch)}
         spark_log = settings.log.open("ab") if settings.log else None
         try:
             self._process = subprocess.Popen(
@@ -46,7 +46,7 @@ class Child:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=spark_log,
-                env={**os.environ, **environment},
+                env={**os.environ, **own},
                 start_new_session=True,  # Ctrl-C is the parent's to handle; the child ends with its input
             )
         finally:
