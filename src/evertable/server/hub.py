@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -103,10 +103,16 @@ class Hub:
             except RuntimeError:  # the loop has ended, and so have all viewers
                 self._woken = False
 
-    async def publish(self, generation: int, tables: Mapping[str, Table]) -> Publication:
-        """Flips all names at once, after the sorts and filters in use were computed on the new tables."""
+    async def publish(
+        self, generation: int, tables: Mapping[str, Table], also: Callable[[], None] = lambda: None
+    ) -> Publication:
+        """Flips all names at once, after the sorts and filters in use were computed on the new tables.
+
+        What ``also`` writes into tables that do not flip, viewers see together with the flip.
+        """
         async with self._orders.prepared(tables, PREPARE_S):
             publication = self._catalog.publish(generation, tables)
+            also()
             self._round()
         return publication
 
