@@ -21,6 +21,12 @@ SHELLS = {
     "changelog/reader.py": {"confluent_kafka"},
     "changelog/targets.py": {"confluent_kafka"},
     "changelog/topics.py": {"confluent_kafka"},
+    "control/topic.py": {"confluent_kafka"},
+    "control/listener.py": {"confluent_kafka"},
+    "control/writer.py": {"confluent_kafka"},
+    "generations/state_log.py": {"confluent_kafka"},
+    "generations/state_topic.py": {"confluent_kafka"},
+    "generations/topic_ids.py": {"confluent_kafka"},
     "broker/embedded.py": {"confluent_kafka"},
     # All of a folder, but for PURE:
     "client": {"httpx", "websockets"},

@@ -16,6 +16,9 @@ EvertableError
 │   ├── NotEnoughSlotsError    NOT_ENOUGH_SLOTS
 │   └── QueryFailedError       QUERY_FAILED            one generation's query stopped with an error
 ├── ChangelogError             CHANGELOG_FORMAT        a record that this version cannot read
+├── StateFormatError           STATE_FORMAT            the same, in the state topic
+├── FencedError                FENCED                  another orchestrator of the same app took over
+├── ControlReadOnlyError       CONTROL_READ_ONLY       the control topic may not be written to
 └── RequestError                                       what a viewer asked for cannot be met: docs/PROTOCOL.md
     ├── TableNotFoundError         TABLE_NOT_FOUND
     ├── NotReadyError              NOT_READY               the name is known, but no generation is live yet
@@ -25,7 +28,8 @@ EvertableError
     ├── PageTooLargeError          PAGE_TOO_LARGE
     ├── TooManySubscriptionsError  TOO_MANY_SUBSCRIPTIONS
     ├── SubscriptionExistsError    SUBSCRIPTION_EXISTS
-    └── SubscriptionNotFoundError  SUBSCRIPTION_NOT_FOUND
+    ├── SubscriptionNotFoundError  SUBSCRIPTION_NOT_FOUND
+    └── NothingBeforeError         NOTHING_BEFORE          there is no wiring to roll back to
 """
 
 from __future__ import annotations
@@ -141,6 +145,14 @@ class ChangelogError(EvertableError):
     condition = "CHANGELOG_FORMAT"
 
 
+class StateFormatError(EvertableError):
+    condition = "STATE_FORMAT"
+
+
+class FencedError(EvertableError):
+    condition = "FENCED"
+
+
 class RequestError(EvertableError):
     """What a viewer asked for cannot be met; others are not touched by it."""
 
@@ -187,3 +199,11 @@ class SubscriptionExistsError(RequestError):
 
 class SubscriptionNotFoundError(RequestError):
     condition = "SUBSCRIPTION_NOT_FOUND"
+
+
+class ControlReadOnlyError(EvertableError):
+    condition = "CONTROL_READ_ONLY"
+
+
+class NothingBeforeError(RequestError):
+    condition = "NOTHING_BEFORE"

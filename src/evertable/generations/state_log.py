@@ -1,0 +1,177 @@
+"""The state topic as a log: made with its settings, read to its end, appended to."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from evertable.changelog.kafka import GRACE_S, PASSING, QUIET, PlainConsumer, explain, place
+from evertable.config import KafkaProperties, Role
+from evertable.errors import EvertableError, KafkaUnreachableError, TopicNotFoundError
+
+log = logging.getLogger(__name__)
+
+SETTINGS = {
+    "cleanup.policy": "compact",
+    "message.timestamp.type": "LogAppendTime",  # one clock, the broker's, says how long an owner has been silent
+    # An owner's signs of life come every second: small segments, compacted soon, keep the topic short to read.
+    "segment.bytes": str(1 << 20),
+    "segment.ms": str(10 * 60 * 1000),
+    "min.cleanable.dirty.ratio": "0.1",
+    "delete.retention.ms": str(60 * 60 * 1000),  # longer than any reader takes from its beginning to its end
+}
+_READING = {
+    "isolation.level": "read_committed",
+    "enable.partition.eof": True,
+    "fetch.wait.max.ms": 10,
+    "fetch.queue.backoff.ms": 5,
+    "reconnect.backoff.max.ms": 1_000,
+}
+_WRITING = {"acks": "all", "linger.ms": 0, "reconnect.backoff.max.ms": 1_000}
+TRANSACTION_MS = 10_000
+"""After which the broker gives up a transaction that nobody ends."""
+
+
+class StateLog:
+    """One app's state topic; its clients are made when they are needed."""
+
+    def __init__(self, kafka: KafkaProperties, topic: str, replication: int, timeout_s: float) -> None:
+        self.topic = topic
+        self.servers = kafka.for_librdkafka(Role.ADMIN).get("bootstrap.servers", "")
+        self._kafka = kafka
+        self._replication = replication
+        self._timeout_s = timeout_s
+
+    def reader(self, offset: int = OFFSET_BEGINNING, timeout_s: float | None = None) -> StateReader:
+        """Reads from there on, each time within ``timeout_s``."""
+        timeout_s = self._timeout_s if timeout_s is None else timeout_s
+        return StateReader(self._kafka.for_librdkafka(Role.CONSUMER), self.topic, offset, timeout_s)
+
+    def make(self) -> None:
+        """Makes the topic if it is missing, and waits until it can be used."""
+        consumer = PlainConsumer(self._kafka.for_librdkafka(Role.CONSUMER), {})
+        try:
+            partitions = self._partitions(consumer) or self._create(consumer)
+        finally:
+            consumer.close()
+        if partitions != [0]:
+            raise EvertableError(
+                f"The state topic '{self.topic}' has {len(partitions)} partitions instead of one.",
+                "Delete it if nothing in it is needed, or give another app or changelog.prefix.",
+            )
+
+    def writer(self, transactional_id: str) -> Producer:
+        """Writes in transactions; ``init_transactions`` shuts out whoever did so before under that id."""
+        return Producer(
+            {
+                **self._kafka.for_librdkafka(Role.PRODUCER),
+                **_WRITING,
+                **dict.fromkeys(("message.timeout.ms", "socket.timeout.ms"), TRANSACTION_MS),  # librdkafka wants it so
+                "transactional.id": transactional_id,
+                "transaction.timeout.ms": TRANSACTION_MS,
+            },
+            logger=QUIET,
+        )
+
+    def append(self, key: str, value: bytes | None, timeout_s: float | None = None) -> None:
+        """Adds one record, whoever owns the app, and returns when it is there."""
+        timeout_s = self._timeout_s if timeout_s is None else timeout_s
+        producer = Producer(
+            {
+                **self._kafka.for_librdkafka(Role.PRODUCER),
+                **_WRITING,
+                "enable.idempotence": False,  # which takes librdkafka half a second; twice the same does no harm
+                "message.timeout.ms": int(timeout_s * 1000),
+            },
+            logger=QUIET,
+        )
+        failures: list[KafkaError] = []
+        producer.produce(
+            self.topic, value, key, partition=0, on_delivery=lambda error, _: failures.append(error) if error else None
+        )
+        unsent = producer.flush(timeout_s + 1)
+        if failures:
+            raise self.error(failures[0])
+        if unsent:
+            raise self.error(KafkaError(KafkaError._TIMED_OUT))
+
+    def error(self, error: KafkaError) -> EvertableError:
+        """What an operator should read."""
+        return explain(error, self.topic, self.servers)
+
+    def _partitions(self, consumer: PlainConsumer) -> list[int]:
+        try:
+            return consumer.partitions(self.topic, self._timeout_s)
+        except TopicNotFoundError:
+            return []
+
+    def _create(self, consumer: PlainConsumer) -> list[int]:
+        admin = AdminClient({**self._kafka.for_librdkafka(Role.ADMIN)}, logger=QUIET)
+        wanted = NewTopic(self.topic, 1, self._replication, config=SETTINGS)
+        try:
+            admin.create_topics([wanted], request_timeout=self._timeout_s)[self.topic].result()
+            log.info("Made the state topic '%s'", self.topic)
+        except KafkaException as problem:
+            error: KafkaError = problem.args[0]
+            if error.code() == KafkaError.INVALID_REPLICATION_FACTOR:
+                raise EvertableError(
+                    f"The topic '{self.topic}' cannot be kept {self._replication} times: {error.str()}.",
+                    "Set changelog.replication to at most the number of brokers.",
+                ) from problem
+            if error.code() != KafkaError.TOPIC_ALREADY_EXISTS:  # made by another one that starts just now
+                raise self.error(error) from problem
+        return consumer.partitions(self.topic, self._timeout_s, max(GRACE_S, self._timeout_s))
+
+
+class StateReader:
+    """Reads the state topic's committed records in order."""
+
+    def __init__(self, properties: dict[str, Any], topic: str, offset: int, timeout_s: float) -> None:
+        self._topic = topic
+        self._timeout_s = timeout_s
+        self._next = 0
+        self._consumer = PlainConsumer(properties, _READING)
+        self._consumer.kafka.assign([TopicPartition(topic, 0, offset)])
+
+    def to_the_end(self) -> Iterator[Message]:
+        """What is there by now and was not read yet."""
+        deadline = time.monotonic() + self._timeout_s
+        end = self._end()
+        while self._next < end:
+            if time.monotonic() > deadline:
+                raise KafkaUnreachableError(
+                    f"Kafka at {self._consumer.servers} did not show all of '{self._topic}' in {self._timeout_s:g} s.",
+                    "Check the broker.",
+                )
+            yield from self.poll(0.1)
+
+    def poll(self, timeout_s: float) -> Iterator[Message]:
+        """What comes within that time."""
+        first = self._consumer.kafka.poll(timeout_s)
+        for message in [] if first is None else [first, *self._consumer.kafka.consume(10_000, 0)]:
+            error = message.error()
+            if error is None:
+                self._next = place(message)[1] + 1
+                yield message
+            elif error.code() == KafkaError._PARTITION_EOF:
+                self._next = place(message)[1]  # further than the last record, behind what ended its transaction
+            elif error.code() not in PASSING and not error.retriable():
+                raise self._consumer.error(error, self._topic)
+
+    def close(self) -> None:
+        self._consumer.close()
+
+    def _end(self) -> int:
+        """Behind the last record that is not part of an open transaction."""
+        try:
+            end: int = self._consumer.kafka.get_watermark_offsets(
+                TopicPartition(self._topic, 0), timeout=self._timeout_s
+            )[1]
+        except KafkaException as problem:
+            raise self._consumer.error(problem.args[0], self._topic) from problem
+        return end

@@ -1,0 +1,279 @@
+"""The state topic: the orchestrator's memory, kept in Kafka, and the lock that only one of them holds.
+
+docs/STATE.md says what is written, and why one orchestrator at most can write.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Self, cast
+
+import structlog
+from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, KafkaError, KafkaException, Message, Producer
+
+from evertable.changelog.kafka import place
+from evertable.config import Config, KafkaProperties
+from evertable.config.names import STATE
+from evertable.errors import EvertableError, FencedError, KafkaUnreachableError
+from evertable.generations.ownership import LEASE_S, LEAVING_S, Ownership, Sign
+from evertable.generations.records import Owner, Record, decode, encode
+from evertable.generations.state import Memory, State
+from evertable.generations.state_log import StateLog, StateReader
+
+HEARTBEAT_S = 1.0
+"""How often the owner should say that it is there."""
+
+_FAREWELL_S = 3.0
+_ATTEMPT_S = 5.0
+_AGAIN_S = 0.1
+_DENIED = frozenset(
+    {
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+        KafkaError.SASL_AUTHENTICATION_FAILED,
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    }
+)
+
+log = structlog.get_logger()
+
+
+class StateTopic:
+    """What the orchestrator of one app remembers; may be used by several threads.
+
+    ``open`` takes the app over from whoever had it. Then ``heartbeat`` must be called every second, and raises
+    FencedError, as ``write`` does, once another one has taken over: stop all queries then, and ``close`` last, for that
+    is what the other one waits for. A broker's outage raises KafkaUnreachableError; it is in doubt then whether the
+    records were written, and writing them again is right.
+    """
+
+    def __init__(
+        self, kafka: KafkaProperties, prefix: str, app: str, replication: int = 1, *, timeout_s: float = 30.0
+    ) -> None:
+        self.app = app
+        self.owner = Owner(
+            id=uuid.uuid4().hex,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            started=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+        self._transactional_id = f"{prefix}.{app}"
+        self._log = StateLog(kafka, f"{prefix}.{app}.{STATE}", replication, timeout_s)
+        self._timeout_s = timeout_s
+        self._lock = threading.RLock()
+        self._memory = Memory()
+        self._ownership = Ownership(self.owner.id)
+        self._producer: Producer | None = None
+        self._fenced: FencedError | None = None
+        self._claimed = False
+
+    @classmethod
+    def of(cls, config: Config) -> Self:
+        """That of the configured app."""
+        return cls(config.changelog_kafka, config.changelog.prefix, config.app, config.changelog.replication)
+
+    @property
+    def topic(self) -> str:
+        return self._log.topic
+
+    @property
+    def state(self) -> State:
+        """What is remembered now."""
+        with self._lock:
+            return self._memory.state()
+
+    def open(self, wait_s: float = LEASE_S) -> State:
+        """Takes the app over and says what is remembered.
+
+        Returns when no earlier orchestrator can still be running: each has said that it left, or was not heard of for
+        ``wait_s`` (one that has begun to stop: LEAVING_S). FencedError if a later one came meanwhile, StateFormatError
+        if there is a record that this version cannot read, and then nobody is disturbed.
+        """
+        with self._lock:
+            self._log.make()
+            with closing(self._log.reader()) as reader:
+                self._fold(reader.to_the_end())
+                self._log.append(self.owner.key, encode(self.owner))
+                self._claimed = True
+                try:
+                    self._take_over(reader, wait_s)
+                except BaseException:
+                    self.close()
+                    raise
+            return self._memory.state()
+
+    def write(self, *records: Record) -> None:
+        """Remembers all of these or none; what is too old to be kept is forgotten with them."""
+        with self._lock:
+            values: dict[str, bytes | None] = {record.key: encode(record) for record in records}
+            for key in self._memory.too_old(records):
+                values.pop(key, None)
+                if key in self._memory:
+                    values[key] = None
+            self._commit(values, self._timeout_s)
+            for record in records:
+                if values.get(record.key):
+                    self._memory.apply(record)
+            self._memory.forget(key for key, value in values.items() if value is None)
+
+    def heartbeat(self) -> None:
+        """Says that this one is still there, and learns whether it still owns the app."""
+        with self._lock:
+            self._commit({self.owner.key: encode(self.owner)}, _ATTEMPT_S)
+
+    def leaving(self) -> None:
+        """Says that this one has begun to stop, so that a successor waits for its end."""
+        with self._lock:
+            self.owner = replace(self.owner, leaving=True)
+            self._say(encode(self.owner))
+
+    def close(self) -> None:
+        """Says that this one has left; to be called when none of its queries runs. Closing twice does no harm."""
+        with self._lock:
+            self._producer = None
+            if self._claimed:
+                self._claimed = False
+                self._say(None)
+
+    def __enter__(self) -> Self:
+        self.open()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _take_over(self, reader: StateReader, wait_s: float) -> None:
+        try:
+            self._shut_others_out(self._timeout_s)
+        except KafkaException as problem:
+            raise self._log.error(problem.args[0]) from problem
+        self._fold(reader.to_the_end())  # all that they had written, for they can write no more
+        claim = self._ownership.own
+        if claim is None:
+            raise EvertableError(f"The state topic '{self.topic}' has lost a record that was just written.")
+        self.owner = replace(self.owner, claimed=claim.claimed)
+        self._wait_for_others(reader, claim.at_ms, wait_s)
+        gone = [sign.owner for sign in self._ownership.others]
+        for owner in gone:
+            log.warning("owner_silent", owner=str(owner), waited_s=wait_s)
+        self._commit({self.owner.key: encode(self.owner), **{owner.key: None for owner in gone}}, self._timeout_s)
+
+    def _wait_for_others(self, reader: StateReader, claimed_ms: int, wait_s: float) -> None:
+        """Until none of them can be running; the broker's clock tells their age, ours only how long this takes."""
+        began = said = time.monotonic()
+        for sign in self._ownership.others:
+            log.info("owner_awaited", owner=str(sign.owner))
+        while True:
+            self._stop_if_succeeded(self._ownership)
+            now = time.monotonic()
+            if not self._ownership.wait_ms(claimed_ms + int((now - began) * 1000), wait_s, LEAVING_S):
+                return
+            self._fold(reader.poll(_AGAIN_S))
+            if now - said >= HEARTBEAT_S:
+                self._commit({self.owner.key: encode(self.owner)}, self._timeout_s)
+                said = now
+
+    def _fold(self, messages: Iterable[Message]) -> None:
+        for message in messages:
+            key = (message.key() or b"").decode(errors="replace")
+            if (value := message.value()) is None:
+                self._memory.forget([key])
+                self._ownership.left(key)
+            elif isinstance(record := decode(key, value), Owner):
+                self._ownership.heard(_sign(record, message))
+            else:
+                self._memory.apply(record)
+
+    def _commit(self, values: Mapping[str, bytes | None], timeout_s: float) -> None:
+        """Writes all of these in one transaction; tries again until it is known to have been written."""
+        if self._fenced:
+            raise self._fenced
+        deadline = time.monotonic() + timeout_s
+        while True:
+            left = max(_AGAIN_S, deadline - time.monotonic())
+            try:
+                if self._producer is None:
+                    self._regain(min(left, _ATTEMPT_S))
+                return self._transact(values, min(left, _ATTEMPT_S))
+            except KafkaException as problem:
+                error: KafkaError = problem.args[0]
+                self._producer = None  # the next one's beginning ends what this one left open
+                if error.code() in _DENIED or time.monotonic() >= deadline:
+                    raise self._log.error(error) from problem
+                log.debug("state_write_retried", error=error.str())
+            except KafkaUnreachableError:
+                self._producer = None
+                if time.monotonic() >= deadline:
+                    raise
+            time.sleep(_AGAIN_S)
+
+    def _transact(self, values: Mapping[str, bytes | None], timeout_s: float) -> None:
+        assert self._producer is not None  # noqa: S101 - by the only caller
+        self._producer.begin_transaction()
+        for key, value in values.items():
+            self._producer.produce(self.topic, value, key, partition=0)
+        self._producer.commit_transaction(timeout_s)
+
+    def _shut_others_out(self, timeout_s: float) -> None:
+        """Makes a producer; none that was made before can write any more."""
+        producer = self._log.writer(self._transactional_id)
+        producer.init_transactions(timeout_s)
+        self._producer = producer
+
+    def _regain(self, timeout_s: float) -> None:
+        """Becomes able to write again, unless another one has claimed the app.
+
+        A transaction that an outage has cut off looks to Kafka like that of a stranger; who claimed last tells.
+        """
+        self._stop_if_succeeded(self._look(timeout_s))
+        self._shut_others_out(timeout_s)
+        self._stop_if_succeeded(self._look(timeout_s))  # one that claimed before it was shut out has seen nothing of us
+
+    def _look(self, timeout_s: float) -> Ownership:
+        """Who has claimed the app since we did."""
+        assert self.owner.claimed is not None  # noqa: S101 - nothing is written before
+        ownership = Ownership(self.owner.id)
+        with closing(self._log.reader(self.owner.claimed, timeout_s)) as reader:
+            for message in reader.to_the_end():
+                key, value = (message.key() or b"").decode(errors="replace"), message.value()
+                if key.startswith("owner/") and value is not None:
+                    ownership.heard(_sign(cast(Owner, decode(key, value)), message))
+        return ownership
+
+    def _stop_if_succeeded(self, ownership: Ownership) -> None:
+        successor = ownership.successor(self.owner.claimed or 0)
+        if successor is None:
+            return
+        self._producer = None
+        self._fenced = FencedError(
+            f"Another Evertable took over the app '{self.app}': {successor}. This one (process {self.owner.pid} on "
+            f"{self.owner.host}) stops.",
+            "Run one of them only, or give each an app of its own.",
+        )
+        self.leaving()
+        raise self._fenced
+
+    def _say(self, value: bytes | None) -> None:
+        """Tells the others something about this one, whether it still owns the app or not; they can do without."""
+        try:
+            self._log.append(self.owner.key, value, _FAREWELL_S)
+        except EvertableError as error:
+            log.warning("owner_unheard", error=str(error))
+
+
+def _sign(owner: Owner, message: Message) -> Sign:
+    kind, at_ms = message.timestamp()
+    if kind != TIMESTAMP_LOG_APPEND_TIME:  # not made by us: as if it were said just now
+        at_ms = int(time.time() * 1000)
+    return Sign(owner, place(message)[1], at_ms)

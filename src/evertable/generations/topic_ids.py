@@ -1,0 +1,47 @@
+"""The ids that Kafka gives to topics: another one after a topic was deleted and made again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from confluent_kafka import KafkaException, TopicCollection, Uuid
+from confluent_kafka.admin import AdminClient
+
+from evertable.changelog.kafka import GRACE_S, MISSING, QUIET, explain
+from evertable.config import Config, Role
+
+_NONE = str(Uuid(0, 0))  # from a broker that is older than ids (2.8)
+_ASK_AGAIN_S = 0.05
+
+
+def topic_ids(config: Config, *, timeout_s: float = 30.0) -> tuple[str | None, str | None]:
+    """The ids of the left and the right topic; None where the broker tells none. Raises if a topic is missing."""
+    left, right = (
+        topic_id(config.source_kafka(source).for_librdkafka(Role.ADMIN), source.topic, timeout_s=timeout_s)
+        for source in (config.left, config.right)
+    )
+    return left, right
+
+
+def topic_id(
+    properties: Mapping[str, Any], topic: str, *, timeout_s: float = 30.0, grace_s: float = GRACE_S
+) -> str | None:
+    """The id of one topic; TopicNotFoundError if there is none for ``grace_s``, and none is made by asking."""
+    admin = AdminClient(dict(properties), logger=QUIET)
+    deadline = time.monotonic() + grace_s
+    while True:
+        try:
+            return ask_topic_id(admin, topic, timeout_s)
+        except KafkaException as problem:
+            if problem.args[0].code() not in MISSING or time.monotonic() >= deadline:
+                raise explain(problem.args[0], topic, str(properties.get("bootstrap.servers", ""))) from problem
+        time.sleep(_ASK_AGAIN_S)
+
+
+def ask_topic_id(admin: AdminClient, topic: str, timeout_s: float) -> str | None:
+    """What Kafka says at once; its own error if it says none."""
+    asked = admin.describe_topics(TopicCollection([topic]), request_timeout=timeout_s)[topic]
+    found = str(asked.result().topic_id)
+    return None if found == _NONE else found

@@ -1,0 +1,115 @@
+"""A generation is resumed only if it would be built the same way now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from evertable.broker import EmbeddedBroker
+from evertable.config import Config
+from evertable.errors import KafkaUnreachableError, TopicNotFoundError
+from evertable.generations.identity import Identity, from_json, identity_of, mismatch, to_json
+from evertable.generations.topic_ids import topic_id, topic_ids
+
+OFFSETS = {0: 5, 1: 0}, {0: 7}
+
+
+def config(
+    users: dict[str, Any] | None = None, join: str = "left", servers: str = "localhost:9", **more: Any
+) -> Config:
+    accounts = {"topic": "a1", "key": "userId", "columns": {"userId": "string", "balance": "double"}}
+    users = {"topic": "u1", "key": "userId", "columns": {"userId": "string", "age": "long"}, **(users or {})}
+    return Config.model_validate(
+        {
+            "kafka": {"bootstrap.servers": servers},
+            "sources": {"users": users, "accounts": accounts},
+            "join": {"type": join},
+            **more,
+        }
+    )
+
+
+def identity(ids: tuple[str | None, str | None] = ("id-u", "id-a"), **changes: Any) -> Identity:
+    return identity_of(config(**changes), ids, OFFSETS)
+
+
+def test_the_same_configuration_and_topics_agree() -> None:
+    assert mismatch(identity(), identity()) is None
+    assert identity().fingerprint == identity().fingerprint
+
+
+def test_an_identity_survives_json() -> None:
+    assert from_json(to_json(identity())) == identity()
+
+
+@pytest.mark.parametrize(
+    ("now", "sentence"),
+    [
+        (identity(("id-u", "other")), "The topic 'a1' was deleted and made again: its id was id-a and is other."),
+        (identity(users={"topic": "u2"}), "The topic was 'u1' and is 'u2'."),
+        (identity(users={"start": "latest"}), "The start of 'u1' was earliest and is latest."),
+        (identity(join="asof"), "The join was left and is asof."),
+        (
+            identity(users={"columns": {"userId": "string", "age": "int"}}),
+            "The left source was users by userId (userId string, age long) and is "
+            "users by userId (userId string, age int).",
+        ),
+        (identity(engine={"trigger": "microbatch"}), "The trigger was realtime and is microbatch."),
+    ],
+)
+def test_what_differs_is_said(now: Identity, sentence: str) -> None:
+    assert mismatch(identity(), now) == sentence
+
+
+def test_a_layout_that_another_version_had_differs() -> None:
+    """Also where this one does not know what it means."""
+    older = replace(identity(), layout={**identity().layout, "engine format": "0"})
+    assert mismatch(older, identity()) == "The engine format was 0 and is 1."
+    newer = replace(identity(), layout={**identity().layout, "packing": "b"})
+    assert mismatch(newer, identity()) == "The packing was b and is unknown."
+
+
+def test_an_id_that_was_not_told_differs_from_none() -> None:
+    assert mismatch(identity((None, None)), identity()) is None
+    assert mismatch(identity(), identity((None, None))) is None
+
+
+def test_what_does_not_matter_to_the_rows_is_no_part_of_it() -> None:
+    assert mismatch(identity(), identity(server={"port": 1234}, engine={"interval_s": 20})) is None
+
+
+def test_a_topic_made_again_under_its_name_has_another_id(
+    broker: EmbeddedBroker, new_topic: Callable[..., str]
+) -> None:
+    """Its own stays the same for as long as it is there, however it is asked for."""
+    properties = {"bootstrap.servers": broker.bootstrap}
+    users, accounts = new_topic(partitions=2), new_topic()
+    wired = config(users={"topic": users}, servers=broker.bootstrap)
+    wired = wired.rewired(replace(wired.wiring, right_topic=accounts))
+    before = topic_ids(wired)
+    assert None not in before
+    assert (topic_ids(wired), topic_id(properties, users)) == (before, before[0])
+
+    admin = AdminClient({**properties})
+    admin.delete_topics([users])[users].result(timeout=30)
+    admin.create_topics([NewTopic(users, 2, 1)])[users].result(timeout=30)
+
+    after = topic_ids(wired)
+    assert after[1] == before[1]
+    told = mismatch(identity_of(wired, before, OFFSETS), identity_of(wired, after, OFFSETS))
+    assert told == f"The topic '{users}' was deleted and made again: its id was {before[0]} and is {after[0]}."
+
+
+def test_asking_for_a_missing_topic_makes_none(broker: EmbeddedBroker) -> None:
+    properties = {"bootstrap.servers": broker.bootstrap}
+    with pytest.raises(TopicNotFoundError, match="no topic 'no-such-topic'"):
+        topic_id(properties, "no-such-topic", grace_s=0)
+
+
+def test_a_cluster_that_does_not_answer_is_named() -> None:
+    with pytest.raises(KafkaUnreachableError, match=r"127\.0\.0\.1:9 does not answer"):
+        topic_id({"bootstrap.servers": "127.0.0.1:9"}, "users", timeout_s=1)
