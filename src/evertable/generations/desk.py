@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import structlog
@@ -12,6 +11,7 @@ from evertable.config.columns import Column, ColumnType, Kind
 from evertable.config.names import OPERATORS
 from evertable.control.messages import ControlKeys, Given
 from evertable.control.wiring import Wiring
+from evertable.generations.records import GenerationRow
 from evertable.tables.bounded import BoundedTable
 
 STATUS, LOGS, MESSAGES, GENERATIONS, DEAD_LETTERS = OPERATORS
@@ -23,30 +23,17 @@ log = structlog.get_logger()
 _TEXT, _LONG = ColumnType(Kind.STRING), ColumnType(Kind.LONG)
 
 
-def iso(moment: datetime | None) -> str | None:
-    """As all times in these tables: ISO-8601, UTC, with milliseconds."""
-    return None if moment is None else moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def iso(moment: datetime | None = None) -> str:
+    """As all times in these tables: ISO-8601, UTC, with milliseconds; now, if not said."""
+    return (moment or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def now() -> datetime:
-    return datetime.now(UTC)
-
-
-@dataclass
-class GenerationRow:
-    """A row of ``generations``."""
-
-    generation: int
-    wiring: Wiring
-    state: str
-    created: str | None = None
-    published: str | None = None
-    retired: str | None = None
-    rows: int = 0
-    reason: str = ""
-    query_id: str | None = None
-    run_id: str | None = None
-    epoch: int | None = None
+def iso_of_ms(ms: int) -> str | None:
+    """A Kafka timestamp; None if no calendar has it."""
+    try:
+        return iso(datetime.fromtimestamp(ms / 1000, UTC))
+    except (OverflowError, ValueError, OSError):
+        return None
 
 
 class Desk:
@@ -85,7 +72,7 @@ class Desk:
 
     def say(self, level: str, message: str) -> None:
         """A line for operators, here and in the process's own log."""
-        self._logs.append([(iso(now()), level, message)])
+        self._logs.append([(iso(), level, message)])
         {"INFO": log.info, "WARN": log.warning, "ERROR": log.error}[level](message)
 
     def status(
@@ -100,9 +87,10 @@ class Desk:
         """A control message and what became of it, in place."""
         self._messages.put({place: (*(given.get(name) for name in self._keys.names), ts, *place, result, reason)})
 
-    def generation(self, row: GenerationRow) -> None:
-        spark = (row.query_id, row.run_id, row.epoch)
-        times = (row.created, row.published, row.retired)
+    def generation(self, row: GenerationRow, epoch: int | None = None) -> None:
+        """A generation, in place; ``epoch`` is the last one that Spark committed."""
+        times = (row.created or None, row.published or None, row.retired or None)
+        spark = (row.query_id or None, row.run_id or None, epoch)
         values = (row.generation, *self._wiring(row.wiring), row.state, *times, row.rows, row.reason, *spark)
         if self._known.get(row.generation) != values:
             self._known[row.generation] = values

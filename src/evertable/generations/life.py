@@ -169,10 +169,11 @@ class Life:
         """When ``tick`` should be called at the latest."""
         return min([self._retry_due, *(generation.due_s for generation in self.generations.values())])
 
-    def resume(self, number: int, wiring: Wiring) -> list[Action]:
+    def resume(self, number: int, wiring: Wiring, request: Request | None = None) -> list[Action]:
         """At the start: takes up the generation that was live when the last orchestrator ended."""
         self.wanted = wiring
-        self.generations[number] = Generation(number, wiring, resumed=True)
+        asking = [] if request is None else [request]
+        self.generations[number] = Generation(number, wiring, requests=asking, resumed=True)
         self._last = max(self._last, number)
         return [Build(number, wiring, resumed=True)]
 
@@ -308,12 +309,15 @@ class Life:
     def _give_up(self, generation: Generation, reason: str, now: float) -> list[Action]:
         generation.move(State.FAILED, reason)
         generation.due_s = NEVER
+        if generation.resumed:  # built anew, that may well work
+            self._asking += generation.requests
+            generation.requests = []
         told = [Settle(one, Result.FAILED, generation.number, reason) for one in generation.requests]
         live = self.live
         if live and not live.broken and self.wanted == generation.wiring:
             self.wanted = live.wiring
         elif live is None or live.broken:
-            if not generation.resumed:  # what cannot be resumed is built anew, and that may well work
+            if not generation.resumed:
                 self._tried.append(generation.wiring)
             if not self._next_try():
                 self._tried.clear()

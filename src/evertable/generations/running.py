@@ -6,7 +6,6 @@ import shutil
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 
 from evertable.changelog.schema import Side
@@ -16,8 +15,11 @@ from evertable.control.wiring import Wiring
 from evertable.engine.process import Engine
 from evertable.engine.protocol import Progress, Started
 from evertable.generations.build import Build, Starts, build, resume
-from evertable.generations.desk import DEAD_LETTERS, now
+from evertable.generations.desk import DEAD_LETTERS, iso
 from evertable.generations.feed import Feed
+from evertable.generations.identity import Identity, identity_of, offsets_of
+from evertable.generations.records import LiveRecord
+from evertable.generations.topic_ids import topic_ids
 from evertable.tables.generation import GenerationTables, Input
 from evertable.tables.table import Table
 
@@ -62,8 +64,9 @@ class Running:
     """To resume it from."""
     on_caught_up: Callable[[], None] = lambda: None
     on_failure: Callable[[Exception], None] = lambda error: None
-    created: datetime = field(default_factory=now)
-    published: datetime | None = None
+    created: str = field(default_factory=iso)
+    published: str = ""
+    identity: Identity | None = None
     started: Started | None = None
     progress: Progress | None = None
     stale: str = ""
@@ -78,10 +81,12 @@ class Running:
         site = self.site
         config = site.config.rewired(self.wiring)
         checkpoint = site.checkpoint(self.number)
+        ids = topic_ids(config)  # before the topics are looked at: one made anew in between must look changed
         if self.starts is None:
             self.built = build(config, self.number, site.topics, checkpoint)
         else:
             self.built = resume(config, self.number, site.topics, checkpoint, self.starts)
+        self.identity = identity_of(config, ids, offsets_of(self.built.spec))
         if self._given_up.is_set():
             return
         left, right = _input(config.left), _input(config.right)
@@ -119,6 +124,23 @@ class Running:
         if self.feed is not None:
             sides = ((Side.LEFT, progress.left), (Side.RIGHT, progress.right))
             self.feed.committed({(side, p): end for side, ends in sides for p, end in ends.items()})
+
+    @property
+    def record(self) -> LiveRecord:
+        """What a restart needs to take it up again."""
+        if self.built is None or self.identity is None:
+            raise ValueError(f"generation {self.number} is not built")
+        spec = self.built.spec
+        return LiveRecord(
+            self.number,
+            self.wiring,
+            self.identity,
+            spec.changelog_topic,
+            spec.max_message_bytes,
+            spec.checkpoint,
+            self.created,
+            self.published,
+        )
 
     @property
     def rows(self) -> int:

@@ -50,6 +50,12 @@ class Catalog:
         """Whether every name has a table."""
         return len(self._current.tables) == len(self.names)
 
+    def count_from(self, number: int) -> None:
+        """The last publication that there was, where that is known only after the start."""
+        with self._lock:
+            current = self._current
+            self._current = Publication(max(number, current.number), current.generation, current.tables)
+
     def publish(self, generation: int, tables: Mapping[str, Table]) -> Publication:
         """Shows these tables under their names from now on; there must be one for each name that flips."""
         if set(tables) != set(self._flipping):

@@ -1,0 +1,92 @@
+"""The notebook: writes what must outlive the orchestrator, and shows that it is alive, on a thread of its own."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+import structlog
+
+from evertable.errors import FencedError, KafkaUnreachableError
+from evertable.generations.records import Record
+
+BEAT_S = 1.0
+AGAIN_S = 0.5
+
+log = structlog.get_logger()
+
+
+class Memory(Protocol):
+    """What outlives the orchestrator; a write counts wholly or not at all."""
+
+    def write(self, *records: Record) -> None: ...
+
+    def heartbeat(self) -> None: ...
+
+
+class Notebook:
+    """Writes in the order it is told, however long Kafka is away. ``on_fenced`` is told if another one took over."""
+
+    def __init__(self, memory: Memory, on_fenced: Callable[[FencedError], None]) -> None:
+        self._memory = memory
+        self._on_fenced = on_fenced
+        self._pages: queue.SimpleQueue[tuple[Record, ...] | threading.Event] = queue.SimpleQueue()
+        self._closing = threading.Event()
+        self._away = False
+        self._thread = threading.Thread(target=self._run, name="evertable-notebook", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def write(self, *records: Record) -> None:
+        """Remembers all of these or none; returns at once."""
+        self._pages.put(records)
+
+    def flush(self, timeout_s: float) -> bool:
+        """Whether all that was told so far is written, within that time."""
+        written = threading.Event()
+        self._pages.put(written)
+        return written.wait(timeout_s)
+
+    def close(self, timeout_s: float = 2.0) -> None:
+        """Writes what is left, if Kafka takes it in time, and ends the thread."""
+        if self._thread.is_alive():
+            self.flush(timeout_s)
+            self._closing.set()
+            self._pages.put(())
+            self._thread.join()
+
+    def _run(self) -> None:
+        next_beat = time.monotonic()
+        try:
+            while not self._closing.is_set():
+                try:
+                    page = self._pages.get(timeout=max(0.0, next_beat - time.monotonic()))
+                except queue.Empty:
+                    self._insist(self._memory.heartbeat)
+                    next_beat = time.monotonic() + BEAT_S
+                    continue
+                if isinstance(page, threading.Event):
+                    page.set()
+                elif page:
+                    records = page
+                    self._insist(lambda: self._memory.write(*records))  # noqa: B023 (called before the next)
+        except FencedError as error:
+            self._on_fenced(error)
+
+    def _insist(self, write: Callable[[], None]) -> None:
+        """Until it is written: a record is right however often it is written."""
+        while not self._closing.is_set():
+            try:
+                write()
+            except KafkaUnreachableError as error:
+                if not self._away:
+                    log.warning("state_not_written", error=str(error))
+                self._away = True
+                self._closing.wait(AGAIN_S)
+            else:
+                self._away = False
+                return

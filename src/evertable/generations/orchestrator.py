@@ -1,0 +1,472 @@
+"""The orchestrator: carries out what the life of generations asks for, and tells it what happened.
+
+One thread takes one event after the other, so nothing here needs a lock. What takes time (building, ending) runs on
+workers, which say when they are done by an event.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import structlog
+
+from evertable.changelog.schema import Side
+from evertable.config import Config
+from evertable.control.messages import Condition, ControlMessage, Folded, Rejected, Resolved, keys_of, resolve
+from evertable.control.wiring import Wiring
+from evertable.engine.protocol import Died, Event, Failed, Progress, Started
+from evertable.errors import EvertableError, NotEnoughSlotsError
+from evertable.generations.desk import Desk, iso, iso_of_ms
+from evertable.generations.life import Action, Build, End, Life, Publish, Result, Settle, State
+from evertable.generations.notebook import Notebook
+from evertable.generations.records import ControlOffset, GenerationRow, Numbers, PreviousWiring, Record, Verdict
+from evertable.generations.running import Running, Site
+from evertable.tables.table import Table
+
+BEAT_S = 1.0
+WORKERS = 6
+STOP_S = 8.0
+FLUSH_S = 5.0
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Message:
+    """Someone wants something: a record of the control topic, or a direct wish, answered through ``answer``."""
+
+    record: ControlMessage
+    answer: Future[Mapping[str, Any]] | None = None
+
+
+@dataclass(frozen=True)
+class Built:
+    generation: int
+    error: Exception | None
+
+
+@dataclass(frozen=True)
+class Warm:
+    generation: int
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A generation that cannot go on as it is."""
+
+    generation: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Ended:
+    generation: int
+    error: Exception | None
+
+
+@dataclass(frozen=True)
+class Stop:
+    """``failure``: why it must, though nobody asked for it."""
+
+    failure: Exception | None = None
+
+
+Happening = Message | Built | Warm | Broken | Ended | Event | Stop
+
+
+class Publisher(Protocol):
+    """Flips all names to a generation's tables; ``also`` runs with the flip. Returns the publication's number."""
+
+    def __call__(self, generation: int, tables: Mapping[str, Table], also: Callable[[], None]) -> int: ...
+
+
+Request = tuple[int, int]
+"""A control message's partition and offset; partition -1 for direct wishes."""
+
+
+class Orchestrator:
+    """Drives the generations of one app, from ``start`` until ``stop``."""
+
+    def __init__(
+        self,
+        config: Config,
+        site: Site,
+        life: Life,
+        desk: Desk,
+        publisher: Publisher,
+        notebook: Notebook,
+        topic_exists: Callable[[Side, str], bool],
+        publication: int = 0,
+    ) -> None:
+        self.failure: Exception | None = None
+        """What ended it, if it was not told to."""
+        self._config = config
+        self._keys = keys_of(config)
+        self._site = site
+        self._life = life
+        self._desk = desk
+        self._publisher = publisher
+        self._notebook = notebook
+        self._topic_exists = topic_exists
+        self._events: queue.SimpleQueue[Happening] = queue.SimpleQueue()
+        self._workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="evertable-generation")
+        self._running: dict[int, Running] = {}
+        self._builds: dict[int, Future[None]] = {}
+        self._rows: dict[int, GenerationRow] = {}
+        self._open: dict[Request, tuple[ControlMessage, Mapping[str, str | None]]] = {}
+        self._heard: dict[int, int] = {}  # by partition of the control topic: the offset behind the last message
+        self._publication = publication
+        self._swap_began: dict[int, float] = {}
+        self._last_applied: str | None = None
+        self._next_beat = 0.0
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="evertable-orchestrator", daemon=True)
+
+    def post(self, event: Happening) -> None:
+        """Tells it what happened; any thread may."""
+        self._events.put(event)
+
+    @property
+    def alive(self) -> bool:
+        return self._thread.is_alive()
+
+    def adopt(self, running: Running) -> None:
+        """Before the start: what its life is to resume."""
+        self._running[running.number] = running
+
+    def recall(self, folded: Folded) -> Request | None:
+        """Before the start: what came on the control topic meanwhile. The newest valid message is the one to answer."""
+        open_: Request | None = None
+        for record, verdict in folded.verdicts:
+            self._heard[record.partition] = record.offset + 1
+            if isinstance(verdict, Rejected):
+                self._reject(record, verdict)
+                continue
+            if open_ is not None:
+                self._settle(*self._open.pop(open_), "superseded", "a newer message came")
+            open_ = (record.partition, record.offset)
+            self._open[open_] = (record, verdict.given)
+            self._desk.message(open_, verdict.given, iso_of_ms(record.timestamp), "pending", "")
+        return open_
+
+    def start(self, first: list[Action]) -> None:
+        """Begins with these actions of its life."""
+        self._first = first
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends everything but what a restart takes up again; returns when it has."""
+        self.post(Stop())
+        self._thread.join()
+
+    def wait(self) -> None:
+        """Returns when it has ended, by ``stop`` or by a failure."""
+        self._thread.join()
+
+    # --- the loop
+
+    def _run(self) -> None:
+        try:
+            self._do(self._first)
+            while not self._stopping:
+                self._turn()
+            self._shut_down()
+        except Exception as error:
+            log.exception("orchestrator_failed")
+            self.failure = error
+        finally:
+            self._workers.shutdown(wait=False, cancel_futures=True)
+
+    def _turn(self) -> None:
+        due = min(self._life.next_due, self._next_beat)
+        try:
+            happened = self._events.get(timeout=max(0.0, min(due - time.monotonic(), BEAT_S)))
+        except queue.Empty:
+            pass
+        else:
+            self._take(happened)
+        moment = time.monotonic()
+        if self._life.next_due <= moment:
+            self._do(self._life.tick(moment))
+        if self._next_beat <= moment:
+            self._next_beat = moment + BEAT_S
+            self._show()
+
+    def _take(self, happened: Happening) -> None:
+        moment = time.monotonic()
+        match happened:
+            case Message():
+                self._hear(happened)
+            case Built(number, error):
+                self._take_built(number, error)
+            case Warm(number):
+                self._do(self._life.caught_up(number, moment))
+            case Broken(number, reason):
+                self._break(number, reason)
+            case Ended(number, error):
+                if error is not None:
+                    self._desk.say("WARN", f"Generation {number} was not cleaned up wholly: {error}")
+                self._running.pop(number, None)
+                self._builds.pop(number, None)
+                self._do(self._life.ended(number, moment))
+            case Stop(failure):
+                self._stopping, self.failure = True, failure
+            case _:
+                self._take_engine(happened)
+
+    def _take_engine(self, event: Event) -> None:
+        match event:
+            case Started(number) if number in self._running:
+                self._running[number].started = event
+                self._running[number].stale = ""
+            case Progress(number) if number in self._running:
+                self._running[number].made_progress(event)
+            case Failed(number, condition, message, retriable) if number in self._running:
+                self._running[number].stale = message
+                if not retriable:
+                    self._break(number, f"{condition}: {message}")
+                else:
+                    self._desk.say("WARN", f"The query of generation {number} failed and is started again: {message}")
+            case Died(reason):
+                self._desk.say("WARN", f"Spark ended and is started again: {reason}")
+                for running in self._running.values():
+                    running.stale = reason
+
+    def _break(self, number: int, reason: str) -> None:
+        if number in self._life.generations:
+            self._desk.say("ERROR", f"Generation {number} cannot go on: {reason}")
+            self._do(self._life.failed(number, reason, time.monotonic()))
+
+    # --- what is wanted
+
+    def _hear(self, message: Message) -> None:
+        record = message.record
+        request = (record.partition, record.offset)
+        self._heard[record.partition] = record.offset + 1
+        source = _source(record)
+        verdict = resolve(record.value, self._life.wanted or self._config.wiring, self._keys)
+        if isinstance(verdict, Resolved):
+            verdict = self._checked(verdict)
+        if isinstance(verdict, Rejected):
+            self._reject(record, verdict, message.answer)
+            return
+        wiring = verdict.wiring
+        self._desk.say("INFO", f"Control message received ({source}), resolved to {_said(wiring)}")
+        for warning in verdict.warnings:
+            self._desk.say("WARN", f"Control message ({source}): {warning}")
+        self._open[request] = (record, verdict.given)
+        self._desk.message(request, verdict.given, iso_of_ms(record.timestamp), "pending", "")
+        if message.answer is not None:
+            message.answer.set_result({"result": "pending", "reason": ""})
+        self._do(self._life.want(wiring, time.monotonic(), request))
+
+    def _reject(
+        self, record: ControlMessage, verdict: Rejected, answer: Future[Mapping[str, Any]] | None = None
+    ) -> None:
+        reason = f"{verdict.condition}: {verdict.sentence}"
+        self._desk.say("WARN", f"Control message ({_source(record)}) rejected: {reason}")
+        self._settle(record, verdict.given, "rejected", reason, answer)
+
+    def _checked(self, resolved: Resolved) -> Resolved | Rejected:
+        """A wiring whose topics are missing is rejected before anything is touched."""
+        wiring, live = resolved.wiring, self._life.live
+        for side, topic in ((Side.LEFT, wiring.left_topic), (Side.RIGHT, wiring.right_topic)):
+            if live and topic == (live.wiring.left_topic, live.wiring.right_topic)[side]:
+                continue
+            if not self._topic_exists(side, topic):
+                return Rejected(Condition.TOPIC_NOT_FOUND, f"There is no topic '{topic}'.", resolved.given)
+        return resolved
+
+    def _settle(
+        self,
+        record: ControlMessage,
+        given: Mapping[str, str | None],
+        result: str,
+        reason: str,
+        answer: Future[Mapping[str, Any]] | None = None,
+    ) -> None:
+        self._desk.message((record.partition, record.offset), given, iso_of_ms(record.timestamp), result, reason)
+        if answer is not None:
+            answer.set_result({"result": result, "reason": reason})
+        if result in (Result.APPLIED, Result.UNCHANGED):
+            self._last_applied = iso()
+        if record.partition >= 0:
+            verdict = Verdict(record.partition, record.offset, record.timestamp, given, result, reason)
+            self._notebook.write(verdict, self._next_offset(record.partition))
+
+    def _next_offset(self, partition: int) -> ControlOffset:
+        """From where a restart reads: behind what is settled; what is pending is then read again."""
+        pending = [offset for at, offset in self._open if at == partition]
+        return ControlOffset(partition, min([*pending, self._heard[partition]]))
+
+    # --- what to do
+
+    def _do(self, actions: list[Action]) -> None:
+        for action in actions:
+            match action:
+                case Build():
+                    self._build(action)
+                case Publish(number):
+                    self._publish(number)
+                case End(number):
+                    self._end(number)
+                case Settle(request, result, number, reason) if isinstance(request, tuple):
+                    record, given = self._open.pop(request)
+                    self._settle(record, given, result.value, reason)
+        if actions:
+            self._show()
+
+    def _build(self, action: Build) -> None:
+        number = action.generation
+        running = self._running.get(number) or Running(self._site, number, action.wiring)
+        running.on_caught_up = lambda: self.post(Warm(number))
+        running.on_failure = lambda error: self.post(Broken(number, str(error)))
+        self._running[number] = running
+        self._swap_began[number] = time.monotonic()
+        how = "Resuming" if action.resumed else "Building"
+        self._desk.say("INFO", f"{how} generation {number}: {_said(action.wiring)}")
+        self._builds[number] = self._workers.submit(running.build)
+        self._builds[number].add_done_callback(lambda job: self.post(Built(number, _error_of(job))))
+
+    def _take_built(self, number: int, error: Exception | None) -> None:
+        generation = self._life.generations.get(number)
+        if generation is None or generation.state is not State.BUILDING:
+            return
+        moment = time.monotonic()
+        if isinstance(error, NotEnoughSlotsError) and self._life.lingering:
+            self._desk.say("INFO", f"Generation {number} does not fit beside those that linger; they are ended first")
+            self._do(self._life.make_room(moment))
+        elif error is not None:
+            reason = f"{error.condition}: {error.what}" if isinstance(error, EvertableError) else repr(error)
+            self._desk.say("ERROR", f"Generation {number} was not built: {reason}")
+            self._do(self._life.failed(number, reason, moment))
+        else:
+            self._do(self._life.started(number, moment))
+            feed = self._running[number].feed
+            if feed is not None and feed.is_caught_up:
+                self._do(self._life.caught_up(number, moment))
+
+    def _publish(self, number: int) -> None:
+        running = self._running[number]
+        running.published = iso()
+        self._publication += 1
+        records: list[Record] = [running.record, Numbers(max(self._life.generations), self._publication)]
+        if self._life.previous is not None:
+            records.append(PreviousWiring(self._life.previous))
+        self._notebook.write(*records)
+        self._notebook.flush(FLUSH_S)  # before the flip: who restarts in between goes on with the new one
+        publication = self._publisher(number, running.shown(self._config), self._show_status)
+        took = time.monotonic() - self._swap_began.pop(number, time.monotonic())
+        self._desk.say("INFO", f"Generation {number} published after {took:.1f} s (publication {publication})")
+
+    def _end(self, number: int) -> None:
+        running, job = self._running[number], self._builds.get(number)
+        running.give_up()
+
+        def end() -> None:
+            self._site.engine.stop(number)  # ends the wait of a build that is under way
+            if job is not None:
+                job.exception()
+            running.end()
+
+        generation = self._life.generations[number]
+        reason = f": {generation.reason}" if generation.reason else ""
+        self._desk.say("INFO", f"Generation {number} {generation.state}{reason}")
+        self._workers.submit(end).add_done_callback(lambda done: self.post(Ended(number, _error_of(done))))
+
+    def _shut_down(self) -> None:
+        """What is coming or lingers ends; what is live is halted, to be resumed.
+
+        One that was fenced stops its queries and deletes nothing: all of it is another one's now.
+        """
+        if self.failure is not None:
+            self._desk.say("ERROR", f"Stopping: {self.failure}")
+            jobs = [self._workers.submit(running.halt) for running in self._running.values()]
+            wait(jobs, STOP_S)
+            return
+        self._desk.say("INFO", "Stopping")
+        self._do(self._life.close())
+        live = self._life.live
+        halting = self._workers.submit(self._running[live.number].halt) if live else None
+        deadline = time.monotonic() + STOP_S
+        while len(self._life.generations) > (1 if live else 0) and time.monotonic() < deadline:
+            try:
+                self._take(self._events.get(timeout=max(0.0, deadline - time.monotonic())))
+            except queue.Empty:
+                break
+        if halting is not None:
+            halting.exception(max(0.1, deadline - time.monotonic()))
+
+    # --- what people see
+
+    def _show(self) -> None:
+        """Brings the tables for people up to date."""
+        for number, generation in self._life.generations.items():
+            if (running := self._running.get(number)) is not None:
+                self._show_generation(running, generation.state, generation.reason)
+        for number in [number for number in self._rows if number not in self._life.generations]:
+            row = replace(self._rows.pop(number), retired=iso())
+            self._desk.generation(row)
+            self._notebook.write(row)
+        self._show_status()
+
+    def _show_generation(self, running: Running, state: State, reason: str) -> None:
+        started, before = running.started, self._rows.get(running.number)
+        row = self._rows[running.number] = GenerationRow(
+            running.number,
+            running.wiring,
+            state.value,
+            running.created,
+            running.published,
+            rows=running.rows or (before.rows if before else 0),
+            reason=reason,
+            query_id=started.query_id if started else "",
+            run_id=started.run_id if started else "",
+        )
+        self._desk.generation(row, running.progress.epoch if running.progress else None)
+
+    def _show_status(self) -> None:
+        live, coming = self._life.live, self._life.coming
+        message = self._coming_said()
+        if live is None:
+            state = coming.state.value if coming else "waiting"
+            wiring = coming.wiring if coming else self._life.wanted
+            self._desk.status(wiring, self._last_applied, 0, state, 0, message)
+            return
+        running = self._running[live.number]
+        stale = running.stale or (live.reason if live.broken else "")
+        if stale:
+            message = f"the data is not kept up to date: {stale}"
+        state = "stale" if stale else "live"
+        self._desk.status(live.wiring, self._last_applied, live.number, state, running.rows, message)
+
+    def _coming_said(self) -> str:
+        """How far the generation has come that is on its way."""
+        coming = self._life.coming
+        if coming is None:
+            failed = [one for one in self._life.generations.values() if one.state is State.FAILED]
+            return failed[-1].reason if failed else ""
+        feed = self._running[coming.number].feed
+        done = f", {feed.progress.fraction:.0%}" if feed is not None and coming.state is State.WARMING else ""
+        return f"generation {coming.number} is {coming.state}{done} ({_said(coming.wiring)})"
+
+
+def _source(record: ControlMessage) -> str:
+    return f"partition {record.partition}, offset {record.offset}" if record.partition >= 0 else "direct"
+
+
+def _said(wiring: Wiring) -> str:
+    return f"{wiring.left_topic} {wiring.join} {wiring.right_topic}"
+
+
+def _error_of(job: Future[None]) -> Exception | None:
+    if job.cancelled():
+        return EvertableError("It was cancelled.")
+    error = job.exception()
+    return error if isinstance(error, Exception) or error is None else RuntimeError(repr(error))

@@ -1,0 +1,291 @@
+"""All that ``evertable serve`` runs, in one process: server, control, orchestrator, and the engine as its child."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from evertable.changelog.kafka import GRACE_S, PlainConsumer
+from evertable.changelog.schema import Side
+from evertable.config import Config, Role
+from evertable.control.listener import Listener
+from evertable.control.messages import ControlMessage, Folded, fold, keys_of
+from evertable.control.topic import ControlTopic
+from evertable.control.wiring import Wiring
+from evertable.control.writer import Writer
+from evertable.engine.launch import EngineSettings
+from evertable.engine.process import Engine
+from evertable.errors import EvertableError, KafkaUnreachableError, NothingBeforeError, TopicNotFoundError
+from evertable.generations.build import changelog_topics
+from evertable.generations.desk import DEAD_LETTERS, Desk, iso_of_ms
+from evertable.generations.identity import identity_of, mismatch
+from evertable.generations.life import Action, Life, Rules
+from evertable.generations.notebook import Notebook
+from evertable.generations.orchestrator import Message, Orchestrator, Stop
+from evertable.generations.records import LiveRecord
+from evertable.generations.running import Running, Site
+from evertable.generations.state import State
+from evertable.generations.state_topic import StateTopic
+from evertable.generations.topic_ids import topic_ids
+from evertable.server.hub import Hub
+from evertable.server.live import create_live_app
+from evertable.server.run import Server
+from evertable.tables.catalog import Catalog
+from evertable.tables.table import Table
+
+AGAIN_S = 2.0
+FLIP_S = 30.0
+DIRECT = -1
+"""The partition of wishes that did not come by the control topic."""
+
+
+def state_dir() -> Path:
+    """Where checkpoints and logs are kept, if the configuration does not say."""
+    root = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(root) / "evertable"
+
+
+class Serving:
+    """One app, from nothing to serving and back; ``run`` returns when ``stop`` was called or it cannot go on."""
+
+    def __init__(self, config: Config, *, reset_wiring: bool = False, on_up: Callable[[str], None] = print) -> None:
+        self._config = config
+        self._reset_wiring = reset_wiring
+        self._on_up = on_up
+        self._keys = keys_of(config)
+        self._stopping = threading.Event()
+        self._direct = itertools.count()
+        self._orchestrator: Orchestrator | None = None
+        self._life: Life | None = None
+        self._desk = Desk(self._keys, lambda: self._catalog.ring())
+        names = [config.table_of(config.left), config.table_of(config.right), config.joined_table, DEAD_LETTERS]
+        self._catalog = Catalog(names, self._desk.tables)
+        self._control = ControlTopic(config.kafka, config.control.topic) if config.control.enabled else None
+        self._writer = Writer(self._control) if self._control else None
+
+    def stop(self) -> None:
+        """From any thread, or a signal's handler."""
+        self._stopping.set()
+
+    async def run(self) -> None:
+        """The server first, so that people can see how the rest comes up."""
+        app, hub = create_live_app(self._catalog, self._config.server, control=self._wish, rollback=self._roll_back)
+        async with Server(app, self._config.server) as server:
+            self._on_up(server.url)
+            try:
+                await asyncio.to_thread(self._orchestrate, hub)
+            finally:
+                if self._writer is not None:
+                    self._writer.close()
+
+    def _orchestrate(self, hub: Hub) -> None:
+        """On a thread: all that talks to Kafka and Spark, opened in order and closed in the other."""
+        config = self._config
+        with ExitStack() as ends:
+            self._desk.say("INFO", f"Starting, app {config.app}")
+            log = state_dir() / config.app / "spark.log"
+            log.parent.mkdir(parents=True, exist_ok=True)
+            engine = Engine(EngineSettings(config.engine.master, config.engine.spark.reveal(), log))
+            opening = _in_background(engine.open)
+            ends.callback(engine.close)
+            memory = StateTopic.of(config)
+            ends.callback(memory.close)
+            state = self._until_it_works(memory.open)
+            opened = self._until_done(opening)
+            if state is None or not opened:
+                return
+            topics = ends.enter_context(changelog_topics(config))
+            checkpoints = config.engine.checkpoint_dir or str(state_dir() / "checkpoints")
+            site = Site(config, topics, engine, f"{checkpoints}/{config.app}", self._catalog.ring)
+            self._serve(site, state, memory, hub, ends)
+
+    def _serve(self, site: Site, state: State, memory: StateTopic, hub: Hub, ends: ExitStack) -> None:
+        self._remember(state)
+        after, folded, fallbacks = self._fold(state)
+        life = self._life = Life(_rules(self._config), self._last_number(site, state), fallbacks)
+        life.previous = state.previous
+        notebook = Notebook(memory, lambda error: orchestrator.post(Stop(error)))
+        orchestrator = self._orchestrator = Orchestrator(
+            self._config,
+            site,
+            life,
+            self._desk,
+            lambda *flip: self._flip(hub, *flip),
+            notebook,
+            self._topic_exists,
+            state.publication,
+        )
+        self._catalog.count_from(state.publication)
+        site.engine.listen(orchestrator.post)
+        first = self._first(site, state, life, folded, orchestrator)
+        self._clean_up(site, set(life.generations))
+        notebook.start()
+        ends.callback(notebook.close)
+        orchestrator.start(first)
+        if self._control is not None:
+            listener = Listener(self._control, after, lambda m: orchestrator.post(Message(m)), create_ok=True)
+            listener.start()
+            ends.callback(listener.close)
+        while not self._stopping.wait(0.1) and orchestrator.alive:
+            pass
+        orchestrator.stop()
+        if orchestrator.failure is not None:
+            raise orchestrator.failure
+
+    # --- the start
+
+    def _until_it_works(self, open_: Callable[[], State]) -> State | None:
+        """Kafka may come up after us."""
+        said = ""
+        while not self._stopping.is_set():
+            try:
+                return open_()
+            except KafkaUnreachableError as error:
+                if str(error) != said:
+                    said = str(error)
+                    self._desk.say("WARN", f"{said} Trying again.")
+                self._stopping.wait(AGAIN_S)
+        return None
+
+    def _until_done(self, opening: Future[Any]) -> bool:
+        while not opening.done():
+            if self._stopping.wait(0.05):
+                return False
+        opening.result()
+        return True
+
+    def _remember(self, state: State) -> None:
+        """Shows what was before the restart."""
+        for verdict in state.verdicts:
+            place = (verdict.partition, verdict.offset)
+            self._desk.message(place, verdict.given, iso_of_ms(verdict.ts), verdict.result, verdict.reason)
+        for row in state.generations:
+            self._desk.generation(row)
+
+    def _fold(self, state: State) -> tuple[dict[int, int], Folded, list[Wiring]]:
+        """Where to listen on, what is wanted at the start, and what to fall back to."""
+        configured = self._config.wiring
+        last = state.live.wiring if state.live and not self._reset_wiring else configured
+        if self._control is None:
+            return {}, Folded(last, ()), [configured]
+        presence = self._control.ensure(create_ok=True)
+        while not presence.there and not self._stopping.is_set():
+            self._desk.say("WARN", f"{presence.warning} Trying again.")
+            self._stopping.wait(AGAIN_S)
+            presence = self._control.ensure(create_ok=True)
+        messages = self._control.read_all(state.control_offsets)
+        folded = fold(messages, last, self._keys)
+        if messages:
+            self._desk.say("INFO", f"{len(messages)} control messages since the last start")
+        after = dict(state.control_offsets)
+        for message in messages:
+            after[message.partition] = max(after.get(message.partition, 0), message.offset + 1)
+        return after, folded, [last, configured]
+
+    def _first(self, site: Site, state: State, life: Life, folded: Folded, orchestrator: Orchestrator) -> list[Action]:
+        """Resume what was live, if it is what is wanted and can be; else build."""
+        live, wanted, request = state.live, folded.wiring, orchestrator.recall(folded)
+        if live is not None and live.wiring == wanted and not self._reset_wiring:
+            why_not = self._why_not(site, live)
+            if why_not is None:
+                starts = (live.identity.left.offsets, live.identity.right.offsets)
+                running = Running(site, live.generation, live.wiring, starts, created=live.created)
+                orchestrator.adopt(running)
+                return life.resume(live.generation, live.wiring, request)
+            self._desk.say("WARN", f"Generation {live.generation} is not resumed: {why_not}")
+        return life.want(wanted, time.monotonic(), request)
+
+    def _why_not(self, site: Site, live: LiveRecord) -> str | None:
+        """What speaks against resuming a generation."""
+        if live.generation not in site.topics.list():
+            return f"Its changelog '{live.changelog_topic}' is gone."
+        if live.checkpoint != site.checkpoint(live.generation) or live.generation not in site.checkpoints_left():
+            return f"Its checkpoint '{live.checkpoint}' is gone."
+        try:
+            config = self._config.rewired(live.wiring)
+            offsets = (live.identity.left.offsets, live.identity.right.offsets)
+            return mismatch(live.identity, identity_of(config, topic_ids(config), offsets))
+        except (TopicNotFoundError, EvertableError) as error:
+            return str(error)
+
+    def _last_number(self, site: Site, state: State) -> int:
+        rows = (row.generation for row in state.generations)
+        return max([0, state.last_generation, *rows, *site.topics.list(), *site.checkpoints_left()])
+
+    def _clean_up(self, site: Site, kept: set[int]) -> None:
+        """What a dead orchestrator left behind."""
+        for number in {*site.topics.list(), *site.checkpoints_left()} - kept:
+            self._desk.say("INFO", f"Deleting what is left of generation {number}")
+            site.topics.delete(number)
+            site.forget_checkpoint(number)
+
+    # --- for the orchestrator
+
+    def _flip(self, hub: Hub, generation: int, tables: Mapping[str, Table], also: Callable[[], None]) -> int:
+        flipping = asyncio.run_coroutine_threadsafe(hub.publish(generation, tables, also), hub.loop)
+        return flipping.result(FLIP_S).number
+
+    def _topic_exists(self, side: Side, topic: str) -> bool:
+        """False only if Kafka says so: one that does not answer may have it."""
+        source = (self._config.left, self._config.right)[side]
+        consumer = PlainConsumer(self._config.source_kafka(source).for_librdkafka(Role.CONSUMER), {})
+        try:
+            consumer.partitions(topic, 5.0, GRACE_S)
+        except TopicNotFoundError:
+            return False
+        except EvertableError:
+            return True
+        finally:
+            consumer.close()
+        return True
+
+    # --- wishes by HTTP
+
+    async def _wish(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A control message that came by HTTP: written to the control topic, so that there is one truth."""
+        return await asyncio.to_thread(self._write, message)
+
+    async def _roll_back(self) -> Mapping[str, Any]:
+        before = self._life.previous if self._life else None
+        if before is None:
+            raise NothingBeforeError("There was no other wiring before this one.")
+        return await asyncio.to_thread(self._write, self._keys.message(before))
+
+    def _write(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        if self._writer is not None:
+            partition, offset = self._writer.write(message)
+            return {"partition": partition, "offset": offset}
+        answer: Future[Mapping[str, Any]] = Future()
+        if self._orchestrator is None:
+            raise EvertableError("The orchestrator is not there yet.", "Try again soon.")
+        record = ControlMessage(DIRECT, next(self._direct), int(time.time() * 1000), orjson.dumps(message))
+        self._orchestrator.post(Message(record, answer))
+        return answer.result(FLIP_S)
+
+
+def _rules(config: Config) -> Rules:
+    swap = config.swap
+    return Rules(swap.mode.value == "eager", swap.timeout_s, swap.linger_s, swap.max_lingering)
+
+
+def _in_background(work: Callable[[], Any]) -> Future[Any]:
+    done: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:
+            done.set_exception(error)
+
+    threading.Thread(target=run, name="evertable-engine-opening", daemon=True).start()
+    return done
