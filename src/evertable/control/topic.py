@@ -1,0 +1,186 @@
+"""The control topic on its cluster: looked at, made if it is missing, read to its end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from confluent_kafka import KafkaError, KafkaException, Message, TopicCollection, TopicPartition, Uuid
+from confluent_kafka.admin import AdminClient, NewTopic, TopicDescription
+
+from evertable.changelog.kafka import PASSING, QUIET, PlainConsumer, explain, place
+from evertable.config.kafka_properties import KafkaProperties, Role
+from evertable.control.messages import ControlMessage, in_order
+from evertable.errors import EvertableError, KafkaUnreachableError, TopicNotFoundError
+
+TIMEOUT_S = 10.0
+
+_SETTINGS = {"cleanup.policy": "delete", "retention.ms": "-1"}  # the few messages there are tell how it came to this
+_BROKERS_CHOICE = -1
+_NO_ID = Uuid(0, 0)  # from a broker that is older than ids (2.8)
+_LOOK_AGAIN_S = 0.05
+_TO_THE_END = {
+    "isolation.level": "read_committed",
+    "enable.partition.eof": True,
+    "auto.offset.reset": "earliest",  # where retention was quicker
+    "fetch.wait.max.ms": 10,
+}
+
+
+@dataclass(frozen=True)
+class Presence:
+    """Whether the control topic is there; ``warning`` says why not, and what to do."""
+
+    there: bool
+    made: bool = False
+    warning: str = ""
+
+
+@dataclass(frozen=True)
+class Description:
+    """The topic as it is now; its id changes when it is deleted and made again (None: the broker tells none)."""
+
+    id: str | None
+    partitions: tuple[int, ...]
+
+
+class ControlTopic:
+    """One control topic, by the ``kafka`` section of the configuration and the topic's name."""
+
+    def __init__(self, kafka: KafkaProperties, name: str, *, timeout_s: float = TIMEOUT_S) -> None:
+        self.kafka = kafka
+        self.name = name
+        self.servers = kafka.for_librdkafka().get("bootstrap.servers", "")
+        self._timeout_s = timeout_s
+        self._admin = AdminClient(dict(kafka.for_librdkafka(Role.ADMIN)), logger=QUIET)
+
+    def describe(self, timeout_s: float | None = None) -> Description:
+        """TopicNotFoundError if there is none, and none is made by asking; KafkaUnreachableError."""
+        asked = self._admin.describe_topics(
+            TopicCollection([self.name]), request_timeout=self._timeout_s if timeout_s is None else timeout_s
+        )
+        try:
+            found: TopicDescription = asked[self.name].result()
+        except KafkaException as problem:
+            raise self._explained(problem) from problem
+        known = found.topic_id is not None and str(found.topic_id) != str(_NO_ID)
+        return Description(
+            str(found.topic_id) if known else None, tuple(sorted(partition.id for partition in found.partitions))
+        )
+
+    def ensure(self, create_ok: bool) -> Presence:
+        """Makes the topic if it is missing and that is allowed, with one partition; does not raise."""
+        try:
+            self.describe()
+        except TopicNotFoundError as missing:
+            return self._create() if create_ok else Presence(False, warning=str(missing))
+        except EvertableError as error:
+            return Presence(False, warning=str(error))
+        return Presence(True)
+
+    def read_all(self, after: Mapping[int, int]) -> list[ControlMessage]:
+        """All messages that are there now, from the given next offsets on, in the order that counts.
+
+        A partition that is not given is read from its beginning, and so is one that ends before its given offset: the
+        topic was made again. TopicNotFoundError, KafkaUnreachableError.
+        """
+        partitions = self.describe().partitions
+        consumer = PlainConsumer(self.kafka.for_librdkafka(Role.CONSUMER), _TO_THE_END)
+        try:
+            return in_order(_Reading(self.name, consumer, self._timeout_s).messages(partitions, after))
+        except KafkaException as problem:
+            raise consumer.error(problem.args[0], self.name) from problem
+        finally:
+            consumer.close()
+
+    def _create(self) -> Presence:
+        topic = NewTopic(self.name, 1, _BROKERS_CHOICE, config=_SETTINGS)
+        try:
+            self._admin.create_topics([topic], request_timeout=self._timeout_s)[self.name].result()
+        except KafkaException as problem:
+            error: KafkaError = problem.args[0]
+            if error.code() == KafkaError.TOPIC_ALREADY_EXISTS:
+                return Presence(True)
+            what = f"There is no control topic '{self.name}', and it cannot be made: {error.str()}."
+            return Presence(False, warning=f"{what} Create it, or set control.enabled to false.")
+        return self._seen()
+
+    def _seen(self) -> Presence:
+        """Brokers learn of a new topic a little later."""
+        deadline = time.monotonic() + self._timeout_s
+        while True:
+            try:
+                self.describe()
+                return Presence(True, made=True)
+            except EvertableError as error:
+                if time.monotonic() > deadline:
+                    return Presence(False, made=True, warning=str(error))
+            time.sleep(_LOOK_AGAIN_S)
+
+    def _explained(self, problem: KafkaException) -> EvertableError:
+        return explain(problem.args[0], self.name, self.servers)
+
+
+def control_message(message: Message) -> ControlMessage:
+    """A record as the rest of ``control/`` knows it."""
+    value = message.value()
+    return ControlMessage(*place(message), message.timestamp()[1], value if isinstance(value, bytes) else None)
+
+
+class _Reading:
+    """One look at all that a topic holds."""
+
+    def __init__(self, topic: str, consumer: PlainConsumer, timeout_s: float) -> None:
+        self._topic = topic
+        self._consumer = consumer
+        self._timeout_s = timeout_s
+        self._deadline = time.monotonic() + timeout_s
+
+    def messages(self, partitions: tuple[int, ...], after: Mapping[int, int]) -> list[ControlMessage]:
+        begins, ends = {}, {}
+        for partition in partitions:
+            low, high = self._bounds(partition)
+            begin = after.get(partition, low)
+            begins[partition] = begin if begin <= high else low
+            ends[partition] = high
+        pending = {partition for partition in partitions if begins[partition] < ends[partition]}
+        self._consumer.kafka.assign([TopicPartition(self._topic, p, begins[p]) for p in pending])
+        found = []
+        while pending:
+            message = self._consumer.kafka.poll(self._left())
+            if message is None or self._passes(message):
+                continue
+            self._deadline = time.monotonic() + self._timeout_s  # it is silence that is not waited for
+            partition, offset = place(message)
+            is_record = message.error() is None and offset < ends[partition]
+            if is_record:
+                found.append(control_message(message))
+            if not is_record or offset == ends[partition] - 1:
+                pending.discard(partition)
+        return found
+
+    def _bounds(self, partition: int) -> tuple[int, int]:
+        bounds: tuple[int, int] = self._consumer.kafka.get_watermark_offsets(
+            TopicPartition(self._topic, partition), timeout=self._left()
+        )
+        return bounds
+
+    def _passes(self, message: Message) -> bool:
+        """Whether this is trouble that passes by itself; other trouble is raised, the end of a partition is none."""
+        error = message.error()
+        if error is None or error.code() == KafkaError._PARTITION_EOF:
+            return False
+        if error.code() not in PASSING and not error.retriable():
+            raise self._consumer.error(error, self._topic)
+        return True
+
+    def _left(self) -> float:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            trouble = self._consumer.trouble or "no answer in time"
+            raise KafkaUnreachableError(
+                f"Kafka at {self._consumer.servers} did not show all of '{self._topic}': {trouble}.",
+                "Check that all of its partitions have a leader.",
+            )
+        return left

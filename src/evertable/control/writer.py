@@ -1,0 +1,96 @@
+"""Control messages written by Evertable itself, so that there is one truth: the control topic."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from evertable.changelog.kafka import QUIET, explain, place
+from evertable.config.kafka_properties import Role
+from evertable.control.topic import TIMEOUT_S, ControlTopic
+from evertable.errors import ControlReadOnlyError, EvertableError, KafkaUnreachableError
+
+PARTITION = 0
+"""All that one Evertable writes goes there, so that it stays in order."""
+
+_DENIED = frozenset(
+    {
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+        KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    }
+)
+
+
+class Writer:
+    """Writes messages to the control topic, one at a time; any thread may."""
+
+    def __init__(self, topic: ControlTopic, *, timeout_s: float = TIMEOUT_S) -> None:
+        self._topic = topic
+        self._timeout_s = timeout_s
+        self._lock = threading.Lock()
+        self._producer: Producer | None = None
+
+    def write(self, message: Mapping[str, object]) -> tuple[int, int]:
+        """The partition and offset at which ``message`` stands, once all replicas have it.
+
+        ControlReadOnlyError if it may not be written, TopicNotFoundError, KafkaUnreachableError within the timeout.
+        """
+        value = json.dumps(message, ensure_ascii=False).encode("utf-8", "backslashreplace")
+        with self._lock:
+            try:
+                return self._written(value)
+            except EvertableError:
+                self._producer = None  # after some errors an idempotent producer never writes again
+                raise
+
+    def close(self) -> None:
+        """Lets go of all connections; a later ``write`` makes new ones."""
+        with self._lock:
+            self._producer = None
+
+    def _written(self, value: bytes) -> tuple[int, int]:
+        producer = self._producer = self._producer or self._connected()
+        outcome: list[tuple[KafkaError | None, Message]] = []
+        try:
+            producer.produce(
+                self._topic.name, value, partition=PARTITION, on_delivery=lambda *told: outcome.append(told)
+            )
+            producer.flush(self._timeout_s + 1)  # message.timeout.ms gives up before
+        except KafkaException as problem:
+            raise self._error(problem.args[0]) from problem
+        if not outcome:
+            raise self._error(KafkaError(KafkaError._MSG_TIMED_OUT))
+        error, message = outcome[0]
+        if error is not None:
+            raise self._error(error)
+        return place(message)
+
+    def _connected(self) -> Producer:
+        return Producer(
+            {
+                **self._topic.kafka.for_librdkafka(Role.PRODUCER),
+                "acks": "all",
+                "enable.idempotence": True,
+                "linger.ms": 0,
+                "message.timeout.ms": round(self._timeout_s * 1000),
+                "topic.metadata.propagation.max.ms": round(self._timeout_s * 500),
+            },
+            logger=QUIET,
+        )
+
+    def _error(self, error: KafkaError) -> EvertableError:
+        if error.code() in _DENIED:
+            return ControlReadOnlyError(
+                f"Nobody may write to the control topic '{self._topic.name}' from here: {error.str()}.",
+                "Send the message with a producer that may, or let this user write there.",
+            )
+        if error.code() in (KafkaError._MSG_TIMED_OUT, KafkaError._TIMED_OUT):
+            return KafkaUnreachableError(
+                f"Kafka at {self._topic.servers} did not take the control message within {self._timeout_s:g} s.",
+                "It may have it all the same: look at control_raw before you send it again.",
+            )
+        return explain(error, self._topic.name, self._topic.servers)

@@ -1,0 +1,73 @@
+"""Real control topics, and a broker that may be killed and forbids what it is told to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+)
+from tests.changelog.conftest import Produce, produce_to
+
+from evertable.broker import EmbeddedBroker
+from evertable.config.kafka_properties import KafkaProperties
+from evertable.control.topic import ControlTopic
+
+
+def properties(broker: EmbeddedBroker, **more: str) -> KafkaProperties:
+    return KafkaProperties.of({"bootstrap.servers": broker.bootstrap, **more})
+
+
+@pytest.fixture(scope="session")
+def produce(broker: EmbeddedBroker) -> Produce:
+    return produce_to(broker.bootstrap)
+
+
+@pytest.fixture(scope="session")
+def admin(broker: EmbeddedBroker) -> AdminClient:
+    return AdminClient({"bootstrap.servers": broker.bootstrap})
+
+
+@pytest.fixture
+def kafka(broker: EmbeddedBroker) -> KafkaProperties:
+    return properties(broker)
+
+
+@pytest.fixture(scope="package")
+def own_broker() -> Iterator[EmbeddedBroker]:
+    """A broker that may be killed, makes no secret of who may what, and creates topics that a careless client names."""
+    with EmbeddedBroker(
+        properties={
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "allow.everyone.if.no.acl.found": "true",
+            "auto.create.topics.enable": "true",
+            "log.retention.ms": "-1",
+        }
+    ) as running:
+        yield running
+
+
+def allow_only(broker: EmbeddedBroker, topic: str, *operations: AclOperation) -> None:
+    """From now on nobody may do anything else with the topic, such as write to it or make it."""
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    rules = [_rule(ResourceType.TOPIC, topic, operation) for operation in operations]
+    rules.append(_rule(ResourceType.BROKER, "kafka-cluster", AclOperation.CREATE, AclPermissionType.DENY))
+    rules.append(_rule(ResourceType.BROKER, "kafka-cluster", AclOperation.ALL))
+    for made in admin.create_acls(rules).values():
+        made.result(timeout=30)
+
+
+def _rule(
+    kind: ResourceType, name: str, operation: AclOperation, permission: AclPermissionType = AclPermissionType.ALLOW
+) -> AclBinding:
+    return AclBinding(kind, name, ResourcePatternType.LITERAL, "User:ANONYMOUS", "*", operation, permission)
+
+
+def control_topic(broker: EmbeddedBroker, name: str, timeout_s: float = 30) -> ControlTopic:
+    return ControlTopic(properties(broker), name, timeout_s=timeout_s)

@@ -1,0 +1,222 @@
+"""Control messages are told as they come, whatever happens to the topic and its broker."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+from collections.abc import Callable
+
+import pytest
+from confluent_kafka.admin import AclOperation, AdminClient, NewPartitions
+from tests.changelog.conftest import Produce, produce_to
+from tests.control.conftest import allow_only, control_topic
+from tests.waiting import wait_until
+
+from evertable.broker import EmbeddedBroker
+from evertable.control.listener import Listener
+from evertable.control.messages import ControlMessage
+from evertable.control.topic import ControlTopic
+
+NewTopic = Callable[..., str]
+CHECK_S = 0.2
+
+
+class Heard(list[ControlMessage]):
+    """What was told, and on which threads."""
+
+    def __init__(self) -> None:
+        self.threads: set[str] = set()
+
+    def __call__(self, message: ControlMessage) -> None:
+        self.append(message)
+        self.threads.add(threading.current_thread().name)
+
+    @property
+    def values(self) -> list[bytes | None]:
+        return [message.value for message in self]
+
+    def wait(self, *values: bytes | None) -> None:
+        wait_until(lambda: self.values == list(values), f"{list(values)}, not {self.values}")
+
+
+@pytest.fixture
+def heard() -> Heard:
+    return Heard()
+
+
+def listener(topic: ControlTopic, heard: Heard, after: dict[int, int] | None = None, **more: bool) -> Listener:
+    return Listener(topic, after or {}, heard, check_s=CHECK_S, **more)
+
+
+def test_each_message_in_order(broker: EmbeddedBroker, new_topic: NewTopic, produce: Produce, heard: Heard) -> None:
+    """From the given offsets on, all on one thread, which ends with the listener; nothing is told afterwards."""
+    topic = control_topic(broker, new_topic())
+    produce(topic.name, [b"0", b"1", b"2"])
+    ear = listener(topic, heard, {0: 1})
+    with ear:
+        heard.wait(b"1", b"2")
+        produce(topic.name, [b"3", None, *(str(number).encode() for number in range(5, 500))])
+        wait_until(lambda: len(heard) == 499)
+    assert [message.offset for message in heard] == list(range(1, 500))
+    assert ear.positions == {0: 500}
+    assert heard.threads == {"evertable-control"}
+    assert not any(thread.name == "evertable-control" for thread in threading.enumerate())
+    produce(topic.name, [b"later"])
+    ear.close()
+    assert heard.values[-1] == b"499"
+
+
+def test_closing_without_starting(broker: EmbeddedBroker, heard: Heard) -> None:
+    listener(control_topic(broker, "nothing"), heard).close()
+
+
+def test_the_callback_may_close(broker: EmbeddedBroker, new_topic: NewTopic, produce: Produce) -> None:
+    """And is not called again."""
+    topic = control_topic(broker, new_topic())
+    produce(topic.name, [b"0", b"1"])
+    told: list[ControlMessage] = []
+    ear: Listener
+
+    def close(message: ControlMessage) -> None:
+        told.append(message)
+        ear.close()
+
+    ear = Listener(topic, {}, close)
+    ear.start()
+    wait_until(lambda: not any(thread.name == "evertable-control" for thread in threading.enumerate()))
+    assert [message.value for message in told] == [b"0"]
+
+
+def test_a_callback_that_raises(
+    broker: EmbeddedBroker, new_topic: NewTopic, produce: Produce, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Is logged with the message's place, and does not stop the next one."""
+    topic = control_topic(broker, new_topic())
+    told: list[bytes | None] = []
+
+    def fail(message: ControlMessage) -> None:
+        told.append(message.value)
+        raise ValueError(message.value)
+
+    with Listener(topic, {}, fail):
+        produce(topic.name, [b"0", b"1"])
+        wait_until(lambda: told == [b"0", b"1"])
+    assert f"{topic.name}[0], offset 0 could not be dealt with" in caplog.text
+
+
+def test_a_topic_that_is_not_there_yet(
+    broker: EmbeddedBroker, produce: Produce, heard: Heard, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Is waited for; the log says so once."""
+    caplog.set_level(logging.INFO)
+    topic = control_topic(broker, f"c-{uuid.uuid4()}")
+    with listener(topic, heard):
+        wait_until(lambda: f"has no topic '{topic.name}'" in caplog.text)
+        topic.ensure(create_ok=True)
+        produce(topic.name, [b"0"])
+        heard.wait(b"0")
+    assert caplog.text.count("Control messages are not heard") == 1
+    assert f"Control messages on '{topic.name}' are heard again" in caplog.text
+
+
+def test_a_topic_that_may_be_made(broker: EmbeddedBroker, produce: Produce, heard: Heard) -> None:
+    """At the start, and again when somebody has deleted it; remembered offsets mean nothing to a new one."""
+    topic = control_topic(broker, f"c-{uuid.uuid4()}")
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    with listener(topic, heard, {0: 7}, create_ok=True):
+        wait_until(lambda: topic.ensure(create_ok=False).there)
+        first = topic.describe().id
+        produce(topic.name, [b"0"])
+        heard.wait(b"0")
+        admin.delete_topics([topic.name])[topic.name].result()
+        wait_until(lambda: topic.ensure(create_ok=False).there and topic.describe().id != first)
+        produce_to(broker.bootstrap)(topic.name, [b"1"])
+        heard.wait(b"0", b"1")
+
+
+@pytest.mark.parametrize("count", [1, 5], ids=["fewer", "more"])
+def test_a_topic_that_was_made_again(
+    broker: EmbeddedBroker, admin: AdminClient, new_topic: NewTopic, produce: Produce, heard: Heard, count: int
+) -> None:
+    """Is read from its beginning, once, whether it holds fewer or more messages than the first one did."""
+    topic = control_topic(broker, new_topic())
+    produce(topic.name, [b"a", b"b", b"c"])
+    again = [f"again {number}".encode() for number in range(count)]
+    with listener(topic, heard):
+        heard.wait(b"a", b"b", b"c")
+        admin.delete_topics([topic.name])[topic.name].result()
+        wait_until(lambda: topic.ensure(create_ok=True).made)
+        produce_to(broker.bootstrap)(topic.name, again)  # a producer of its own, that never knew the first one
+        heard.wait(b"a", b"b", b"c", *again)
+        produce_to(broker.bootstrap)(topic.name, [b"last"])
+        heard.wait(b"a", b"b", b"c", *again, b"last")
+
+
+def test_offsets_behind_the_end(broker: EmbeddedBroker, new_topic: NewTopic, produce: Produce, heard: Heard) -> None:
+    """As a topic has that was made again while nobody listened: it is read from its beginning."""
+    topic = control_topic(broker, new_topic())
+    produce(topic.name, [b"0", b"1"])
+    with listener(topic, heard, {0: 9}):
+        heard.wait(b"0", b"1")
+
+
+def test_more_partitions(
+    broker: EmbeddedBroker, admin: AdminClient, new_topic: NewTopic, produce: Produce, heard: Heard
+) -> None:
+    """Are listened to from their beginning; what is there at once comes in the order of time."""
+    topic = control_topic(broker, new_topic())
+    with listener(topic, heard):
+        produce(topic.name, [b"0"])
+        heard.wait(b"0")
+        admin.create_partitions([NewPartitions(topic.name, 3)])[topic.name].result()
+        wait_until(lambda: topic.describe().partitions == (0, 1, 2))
+        produce_to(broker.bootstrap)(topic.name, [b"1"], partition=2)
+        heard.wait(b"0", b"1")
+        produce(topic.name, [b"2"])
+        heard.wait(b"0", b"1", b"2")
+
+
+def test_the_broker_is_killed(own_broker: EmbeddedBroker, heard: Heard, caplog: pytest.LogCaptureFixture) -> None:
+    """Its outage shows as silence; nothing is told twice."""
+    caplog.set_level(logging.INFO)
+    topic = control_topic(own_broker, f"c-{uuid.uuid4()}")
+    assert topic.ensure(create_ok=True).made
+    produce_to(own_broker.bootstrap)(topic.name, [b"0"])
+    with listener(topic, heard):
+        heard.wait(b"0")
+        own_broker.kill()
+        wait_until(lambda: "trying again until it answers" in caplog.text)
+        own_broker.start()
+        produce_to(own_broker.bootstrap)(topic.name, [b"1"])
+        heard.wait(b"0", b"1")
+
+
+def test_starting_without_a_broker(own_broker: EmbeddedBroker, heard: Heard, caplog: pytest.LogCaptureFixture) -> None:
+    """It is waited for; closing does not wait for it."""
+    topic = control_topic(own_broker, f"c-{uuid.uuid4()}")
+    assert topic.ensure(create_ok=True).made
+    produce_to(own_broker.bootstrap)(topic.name, [b"0"])
+    own_broker.kill()
+    with listener(topic, heard):
+        pass
+    assert not any(thread.name == "evertable-control" for thread in threading.enumerate())
+    with listener(topic, heard):
+        wait_until(lambda: "Control messages are not heard: [KAFKA_UNREACHABLE]" in caplog.text)
+        own_broker.start()
+        heard.wait(b"0")
+
+
+def test_a_topic_that_may_not_be_read(
+    own_broker: EmbeddedBroker, heard: Heard, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Is said, and tried again until it may."""
+    topic = control_topic(own_broker, f"c-{uuid.uuid4()}")
+    assert topic.ensure(create_ok=True).made
+    produce_to(own_broker.bootstrap)(topic.name, [b"0"])
+    allow_only(own_broker, topic.name, AclOperation.DESCRIBE)
+    with listener(topic, heard):
+        wait_until(lambda: "Control messages are not heard" in caplog.text and "uthoriz" in caplog.text)
+        assert heard == []
+        allow_only(own_broker, topic.name, AclOperation.READ)
+        heard.wait(b"0")

@@ -1,0 +1,125 @@
+"""The control topic on a real broker: made, looked at, read to its end."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AclOperation, AdminClient, ConfigResource, NewPartitions, ResourceType
+from tests.changelog.conftest import Produce
+from tests.control.conftest import allow_only, control_topic
+from tests.waiting import wait_until
+
+from evertable.broker import EmbeddedBroker
+from evertable.config.kafka_properties import KafkaProperties
+from evertable.control.messages import ControlMessage
+from evertable.control.topic import ControlTopic, Presence
+from evertable.errors import KafkaUnreachableError, TopicNotFoundError
+
+NewTopic = Callable[..., str]
+
+
+def places(messages: list[ControlMessage]) -> list[tuple[int, int]]:
+    return [(message.partition, message.offset) for message in messages]
+
+
+def test_a_missing_topic_is_made(broker: EmbeddedBroker, admin: AdminClient) -> None:
+    """With one partition and for ever; the next time it is there."""
+    topic = control_topic(broker, f"c-{uuid.uuid4()}")
+    assert topic.ensure(create_ok=True) == Presence(True, made=True)
+    assert topic.describe().partitions == (0,)
+    assert topic.ensure(create_ok=True) == Presence(True)
+    assert topic.ensure(create_ok=False) == Presence(True)
+    asked = ConfigResource(ResourceType.TOPIC, topic.name)
+    assert admin.describe_configs([asked])[asked].result()["retention.ms"].value == "-1"
+
+
+def test_a_missing_topic_that_is_not_to_be_made(own_broker: EmbeddedBroker) -> None:
+    """Is said, and not made by asking, on a broker that would."""
+    topic = control_topic(own_broker, f"c-{uuid.uuid4()}")
+    for _ in range(3):
+        presence = topic.ensure(create_ok=False)
+        assert (presence.there, presence.made) == (False, False)
+        assert f"has no topic '{topic.name}'" in presence.warning
+        with pytest.raises(TopicNotFoundError):
+            topic.read_all({})
+
+
+def test_a_topic_that_may_not_be_made(own_broker: EmbeddedBroker) -> None:
+    """The caller is told what to do, and tries again."""
+    topic = control_topic(own_broker, f"c-{uuid.uuid4()}")
+    allow_only(own_broker, topic.name, AclOperation.DESCRIBE)
+    presence = topic.ensure(create_ok=True)
+    assert (presence.there, presence.made) == (False, False)
+    assert presence.warning.startswith(f"There is no control topic '{topic.name}', and it cannot be made: ")
+    assert presence.warning.endswith("Create it, or set control.enabled to false.")
+
+
+def test_nobody_there() -> None:
+    """One says so without raising, the others raise."""
+    topic = ControlTopic(KafkaProperties.of({"bootstrap.servers": "127.0.0.1:1"}), "c", timeout_s=1)
+    presence = topic.ensure(create_ok=True)
+    assert not presence.there
+    assert "[KAFKA_UNREACHABLE] Kafka at 127.0.0.1:1 does not answer" in presence.warning
+    with pytest.raises(KafkaUnreachableError):
+        topic.read_all({})
+
+
+def test_all_that_is_there(broker: EmbeddedBroker, new_topic: NewTopic, produce: Produce) -> None:
+    """Tombstones and whatever bytes too, from the given offsets on."""
+    topic = control_topic(broker, new_topic())
+    assert topic.read_all({}) == []
+    produce(topic.name, [b"{}", None, b"\xff", b""])
+    messages = topic.read_all({})
+    assert [message.value for message in messages] == [b"{}", None, b"\xff", b""]
+    assert places(messages) == [(0, 0), (0, 1), (0, 2), (0, 3)]
+    assert all(message.timestamp > 1_600_000_000_000 for message in messages)
+    assert places(topic.read_all({0: 2})) == [(0, 2), (0, 3)]
+    assert topic.read_all({0: 4}) == []
+    assert places(topic.read_all({0: 9})) == places(messages)
+
+
+def test_the_order_is_that_of_time(broker: EmbeddedBroker, new_topic: NewTopic) -> None:
+    """Then of partitions, then of offsets."""
+    topic = control_topic(broker, new_topic(partitions=3))
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "enable.idempotence": True})
+    for partition, timestamp in [(2, 5), (1, 9), (0, 7), (0, 5), (2, 5)]:
+        producer.produce(topic.name, b"{}", partition=partition, timestamp=timestamp)
+    assert producer.flush(60) == 0
+    messages = topic.read_all({})
+    assert [(message.timestamp, *place) for message, place in zip(messages, places(messages), strict=True)] == [
+        (5, 0, 1),
+        (5, 2, 0),
+        (5, 2, 1),
+        (7, 0, 0),
+        (9, 1, 0),
+    ]
+    assert places(topic.read_all({2: 2, 0: 1})) == [(0, 1), (1, 0)]
+
+
+def test_transactions(broker: EmbeddedBroker, new_topic: NewTopic) -> None:
+    """What was taken back is not read, and the marks of transactions at the end are not waited for."""
+    topic = control_topic(broker, new_topic())
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": topic.name})
+    producer.init_transactions(60)
+    for value, end in [(b"1", producer.commit_transaction), (b"2", producer.abort_transaction)]:
+        producer.begin_transaction()
+        producer.produce(topic.name, value)
+        producer.flush(60)
+        end(60)
+    assert [message.value for message in topic.read_all({})] == [b"1"]
+    assert topic.read_all({0: 1}) == []
+
+
+def test_ids_and_partitions(broker: EmbeddedBroker, new_topic: NewTopic, admin: AdminClient) -> None:
+    """More partitions are no other topic; one that is made again is."""
+    topic = control_topic(broker, new_topic())
+    first = topic.describe()
+    admin.create_partitions([NewPartitions(topic.name, 3)])[topic.name].result()
+    wait_until(lambda: topic.describe().partitions == (0, 1, 2))
+    assert topic.describe().id == first.id
+    admin.delete_topics([topic.name])[topic.name].result()
+    wait_until(lambda: topic.ensure(create_ok=True).there)
+    assert topic.describe().id not in (first.id, None)

@@ -1,0 +1,112 @@
+"""What Evertable itself writes to the control topic."""
+
+from __future__ import annotations
+
+import json
+import threading
+import uuid
+from collections.abc import Callable
+
+import pytest
+from confluent_kafka.admin import AclOperation
+from tests.control.conftest import allow_only, control_topic, properties
+
+from evertable.broker import EmbeddedBroker
+from evertable.config.kafka_properties import KafkaProperties
+from evertable.control.topic import ControlTopic
+from evertable.control.writer import Writer
+from evertable.errors import ControlReadOnlyError, EvertableError, KafkaUnreachableError, TopicNotFoundError
+
+NewTopic = Callable[..., str]
+
+
+def test_a_message_and_its_place(broker: EmbeddedBroker, new_topic: NewTopic) -> None:
+    """Always in the first partition, one behind the other, and read as it was written."""
+    topic = control_topic(broker, new_topic(partitions=3))
+    writer = Writer(topic)
+    messages: list[dict[str, object]] = [
+        {"joinType": "inner"},
+        {"usersTopic": "ü", "accountsTopic": None, "other": [1]},
+        {"usersTopic": "\ud800"},
+    ]
+    assert [writer.write(message) for message in messages] == [(0, 0), (0, 1), (0, 2)]
+    writer.close()
+    assert writer.write({}) == (0, 3)
+    assert [json.loads(message.value or b"") for message in topic.read_all({})] == [*messages, {}]
+
+
+def test_any_thread_may(broker: EmbeddedBroker, new_topic: NewTopic) -> None:
+    """Each is told its own place."""
+    topic = control_topic(broker, new_topic())
+    writer = Writer(topic)
+    told: dict[int, tuple[int, int]] = {}
+
+    def write(number: int) -> None:
+        told[number] = writer.write({"number": number})
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    written = {json.loads(message.value or b"")["number"]: (0, message.offset) for message in topic.read_all({})}
+    assert written == told
+
+
+def test_who_may_not_write(own_broker: EmbeddedBroker) -> None:
+    """Is told the condition that docs/CONTROL.md names, and may as soon as it is allowed."""
+    topic = control_topic(own_broker, f"c-{uuid.uuid4()}")
+    assert topic.ensure(create_ok=True).made
+    allow_only(own_broker, topic.name, AclOperation.READ)
+    writer = Writer(topic)
+    for _ in range(2):
+        with pytest.raises(ControlReadOnlyError) as refused:
+            writer.write({})
+        assert str(refused.value).startswith(
+            f"[CONTROL_READ_ONLY] Nobody may write to the control topic '{topic.name}'"
+        )
+    allow_only(own_broker, topic.name, AclOperation.WRITE)
+    assert writer.write({}) == (0, 0)
+
+
+def test_a_topic_that_is_missing(broker: EmbeddedBroker) -> None:
+    writer = Writer(control_topic(broker, f"c-{uuid.uuid4()}"), timeout_s=2)
+    with pytest.raises(TopicNotFoundError):
+        writer.write({})
+
+
+def test_nobody_there() -> None:
+    """Is said within the timeout."""
+    writer = Writer(ControlTopic(KafkaProperties.of({"bootstrap.servers": "127.0.0.1:1"}), "c"), timeout_s=1)
+    with pytest.raises(KafkaUnreachableError) as refused:
+        writer.write({})
+    assert "127.0.0.1:1" in str(refused.value)
+
+
+def test_the_broker_is_killed(own_broker: EmbeddedBroker) -> None:
+    """Meanwhile nothing can be written, then it can again; what was refused is not written later."""
+    topic = control_topic(own_broker, f"c-{uuid.uuid4()}")
+    assert topic.ensure(create_ok=True).made
+    writer = Writer(topic, timeout_s=2)
+    assert writer.write({"n": 0}) == (0, 0)
+    own_broker.kill()
+    with pytest.raises(KafkaUnreachableError):
+        writer.write({"n": 1})
+    own_broker.start()
+    writer = Writer(topic, timeout_s=30)
+    assert writer.write({"n": 2}) == (0, 1)
+    assert [message.value for message in topic.read_all({})] == [b'{"n": 0}', b'{"n": 2}']
+
+
+def test_properties_of_other_clients_do_no_harm(broker: EmbeddedBroker, new_topic: NewTopic) -> None:
+    """The one ``kafka`` section also holds what only a consumer understands, and what would weaken the writing."""
+    kafka = KafkaProperties.of(
+        {**properties(broker).reveal(), "max.poll.records": "7", "acks": "0", "enable.idempotence": "false"}
+    )
+    assert Writer(ControlTopic(kafka, new_topic())).write({}) == (0, 0)
+
+
+def test_too_large_a_message(broker: EmbeddedBroker, new_topic: NewTopic) -> None:
+    """Is an error like any other."""
+    with pytest.raises(EvertableError, match="large"):
+        Writer(control_topic(broker, new_topic())).write({"usersTopic": "x" * 2_000_000})
