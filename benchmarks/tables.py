@@ -1,101 +1,135 @@
-"""How fast changes fold into tables, what they take, and what a page costs: ``python -m benchmarks.tables``."""
+"""How fast changes fold into tables, what they take, and what a page costs: ``python -m benchmarks.tables``.
+
+Each join has a process of its own, so that its memory is all that this process got and did not have before: what malloc
+keeps counts, until ``malloc_trim`` and Arrow's own pool are told to give back what is free. Rates are of processor time
+on all threads; making the changes is not counted. A page is what the first viewer of a view costs: rows are taken from
+the table, made JSON, and put together as a frame.
+"""
 
 from __future__ import annotations
 
+import argparse
+import ctypes
 import gc
+import json
+import resource
+import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from benchmarks.machine import description
+from benchmarks.samples import ACCOUNTS, LEFT, RIGHT, USERS, changes
 
-from evertable.changelog.changes import NO_PAIRS, NO_REJECTS, PAIRS, Changes
-from evertable.changelog.schema import ChangelogSchema
-from evertable.config.columns import Column, ColumnType
 from evertable.config.joins import JoinType
-from evertable.tables.generation import GenerationTables, Input
+from evertable.protocol.answers import Stamp
+from evertable.protocol.page import PageRows, page_tail
+from evertable.protocol.values import rows_of
+from evertable.tables.generation import GenerationTables
+from evertable.tables.join_table import JoinedTable
+from evertable.tables.table import Slots
 
-USERS, ACCOUNTS, BATCH = 100_000, 1_000_000, 10_000
-ROUNDS = 5
-
-
-def columns(**types: str) -> tuple[Column, ...]:
-    return tuple(Column(name, ColumnType.parse(spelled)) for name, spelled in types.items())
-
-
-LEFT = Input("users", "users_v1", "userId", columns(userId="string", name="string", email="string", age="long"))
-RIGHT = Input("accounts", "accounts_v1", "userId", columns(userId="string", accountType="string", balance="double"))
+PAGE, PAGES = 100, 500
 
 
-def changes(join: JoinType, users: int = USERS, accounts: int = ACCOUNTS) -> Iterator[Changes]:
-    """All users, then accounts that match one user each, in batches as a reader gives them."""
-    layouts = ChangelogSchema(LEFT.columns, RIGHT.columns, join).layouts
-    random = np.random.default_rng(1)
-    for start in range(0, users, BATCH):
-        ids = np.arange(start, start + BATCH)
-        text = [f"user-{i:08}" for i in ids]
-        names = [f"Name{i % 9973} Surname{i % 99991}" for i in ids]
-        arrays = [ids, ids + 1_700_000_000_000, text, names, [f"{name}@example.com" for name in text], ids % 90]
-        yield Changes((_batch(arrays, layouts[0].arrow), layouts[1].empty), NO_PAIRS, NO_REJECTS, BATCH)
-    for start in range(0, accounts, BATCH):
-        ids = np.arange(start, start + BATCH)
-        owners = random.integers(0, users, BATCH)
-        times = ids + 1_700_000_100_000
-        kinds = np.array(["chq", "sav", "loan", "card"])[ids % 4]
-        arrays = [ids, times, [f"user-{i:08}" for i in owners], kinds, random.random(BATCH) * 10_000]
-        order = times if join is JoinType.NATURAL else owners + 1_700_000_000_000
-        pairs = _batch([owners, ids, order], PAIRS)
-        yield Changes((layouts[0].empty, _batch(arrays, layouts[1].arrow)), pairs, NO_REJECTS, BATCH)
+@dataclass(frozen=True)
+class Figures:
+    """What one join gave."""
+
+    rows: int
+    changes_per_s: float
+    resident_mb: float
+    trimmed_mb: float
+    peak_mb: float
+    counted_mb: float
+    page_ms: tuple[float, float]
+    """Median and 95 %, of rows that follow each other from the middle."""
+    scattered_ms: tuple[float, float]
 
 
-def _batch(arrays: list[object], schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays(
-        [pa.array(array, field.type) for array, field in zip(arrays, schema, strict=True)], schema=schema
-    )
-
-
-def memory_mb() -> float:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 2**20
-
-
-def folded(join: JoinType) -> tuple[GenerationTables, float, float]:
-    """The tables, the seconds that folding took (making the changes not counted), and the memory."""
+def measured(join: JoinType) -> Figures:
+    """Folds and reads one join's tables; for a process that has done nothing else."""
     gc.collect()
-    before = memory_mb()
+    before = resident_mb()
     tables, spent = GenerationTables(LEFT, RIGHT, join), 0.0
     for batch in changes(join):
         start = time.process_time()
         tables.fold(batch)
         spent += time.process_time() - start
+    del batch
     gc.collect()
-    return tables, spent, memory_mb() - before
+    resident, peak = resident_mb(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    give_back()
+    trimmed, joined = resident_mb(), tables.joined
+    middle, random = joined.extent.total // 2, np.random.default_rng(2)
+    return Figures(
+        rows=joined.extent.total,
+        changes_per_s=(USERS + 2 * ACCOUNTS) / spent,
+        resident_mb=resident - before,
+        trimmed_mb=trimmed - before,
+        peak_mb=peak - before,
+        counted_mb=tables.nbytes / 2**20,
+        page_ms=page_ms(joined, [np.arange(middle, middle + PAGE)] * PAGES),
+        scattered_ms=page_ms(joined, [random.integers(0, joined.extent.total, PAGE) for _ in range(PAGES)]),
+    )
 
 
-def page_ms(tables: GenerationTables, limit: int, scattered: bool) -> float:
-    """The median of reading a page from the middle."""
-    total = tables.joined.extent.total
-    random, spent = np.random.default_rng(2), []
-    for _ in range(200):
-        slots = random.integers(0, total, limit) if scattered else np.arange(total // 2, total // 2 + limit)
+def resident_mb() -> float:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 2**20
+
+
+def give_back() -> None:
+    """Asks both allocators to return what is free."""
+    pa.default_memory_pool().release_unused()
+    with suppress(OSError, AttributeError):  # another libc
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
+
+
+def page_ms(table: JoinedTable, pages: list[Slots]) -> tuple[float, float]:
+    spent = []
+    for slots in pages:
         start = time.perf_counter()
-        tables.joined.take(slots, range(len(tables.joined.columns)))
+        page(table, slots)
         spent.append(time.perf_counter() - start)
-    return float(np.median(spent)) * 1e3
+    median, slow = np.percentile(spent, [50, 95]) * 1e3
+    return float(median), float(slow)
+
+
+def page(table: JoinedTable, slots: Slots) -> bytes:
+    """What the server does for the first viewer of a view; further ones get the same bytes."""
+    with table.lock:
+        extent = table.extent
+        batch = table.take(slots, range(len(table.columns)))
+    rows = PageRows.of(slots.tolist(), rows_of(batch, table.columns))
+    return page_tail("final_ui", Stamp(1, extent.version, 1), extent.total, int(slots[0]), table.columns, rows.json)
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--join", type=JoinType, choices=list(JoinType), help="only this one")
+    parser.add_argument("--figures", action="store_true", help=argparse.SUPPRESS)
+    wanted = parser.parse_args()
+    if wanted.figures:
+        print(json.dumps(asdict(measured(wanted.join))))
+        return
     print(description())
-    print(f"{USERS:,} users, {ACCOUNTS:,} accounts, {ACCOUNTS:,} pairs; a change is a row or a pair\n")
-    print("| join | changes/s on one core | memory MB | counted MB | page of 100, ms | 100 scattered rows, ms |")
-    print("|---|---|---|---|---|---|")
-    for join in JoinType:
-        tables, spent, memory = folded(join)
-        rate = (USERS + 2 * ACCOUNTS) / spent
-        pages = f"{page_ms(tables, 100, False):.2f} | {page_ms(tables, 100, True):.2f}"
-        print(f"| {join} | {rate:,.0f} | {memory:.0f} | {tables.nbytes / 2**20:.0f} | {pages} |")
-        del tables
+    print(f"\n{USERS:,} users, {ACCOUNTS:,} accounts, {ACCOUNTS:,} pairs; a change is a row or a pair\n")
+    print(
+        "| join | rows | changes/s on one core | MB | MB, trimmed | MB, peak | MB, counted | page ms | scattered ms |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|")
+    print("| *budget* | | *≥ 300,000* | *≤ 600* | | | | *≤ 2* | *≤ 2* |")
+    for join in [wanted.join] if wanted.join else JoinType:
+        command = [sys.executable, "-m", "benchmarks.tables", "--figures", "--join", join]
+        made = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+        memory = " | ".join(f"{made[name]:.0f}" for name in ("resident_mb", "trimmed_mb", "peak_mb", "counted_mb"))
+        pages = " | ".join("{:.2f} / {:.2f}".format(*made[name]) for name in ("page_ms", "scattered_ms"))
+        print(f"| {join} | {made['rows']:,} | {made['changes_per_s']:,.0f} | {memory} | {pages} |", flush=True)
+    print(f"\nPages of {PAGE} rows with all columns, JSON included: median / 95 %.")
 
 
 if __name__ == "__main__":

@@ -1,190 +1,128 @@
-"""How many viewers one server serves: ``python -m benchmarks.viewers [--viewers 500]``.
+"""How many viewers one server serves, and how fast they see a flip: ``python -m benchmarks.viewers [--viewers 500]``.
 
-A server process holds a natural join of 100,000 users and folds 1,000 changed rows a second; another process holds the
-viewers' sockets. Printed are the server's CPU, what viewers got, and how old a change was when it reached one.
+One process is the server, another one holds the viewers' sockets. Both share this machine's cores: a server that has to
+wait for the other one looks slower than it is.
+
+- *Watching*: a natural join of 100,000 users, 1,000 changed rows a second. Printed are the server's processor time,
+  what viewers got, how old a change was when it reached one, and how soon those who came had a page.
+- *Flips*: two generations of a left join, 1.1 million rows each, take turns under 200 viewers of two tables each, while
+  accounts flow into both.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import subprocess
-import sys
-import threading
 import time
-from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
+from benchmarks.flips import flips
 from benchmarks.machine import cpu_seconds, description
-from benchmarks.tables import LEFT, RIGHT, changes
+from benchmarks.viewer_load import Seen, Viewer, Wanted, allow_many_files, connect
+from benchmarks.viewer_server import ServerProcess
 
-from evertable.changelog.changes import NO_REJECTS, PAIRS, Changes
-from evertable.changelog.schema import ChangelogSchema
 from evertable.config.joins import JoinType
-from evertable.config.server import Server as Settings
-from evertable.protocol.frames import SUBPROTOCOL
-from evertable.server.app import create_app
-from evertable.server.hub import Hub
-from evertable.server.run import ServerThread
-from evertable.server.socket import Sockets
-from evertable.tables.catalog import Catalog
-from evertable.tables.generation import GenerationTables
 
-USERS, RATE, BATCHES = 100_000, 1_000, 100
 WARM_S, MEASURE_S = 2.0, 10.0
-
-SCENES: dict[str, Any] = {
-    "all on one page, every row of it changing": (lambda i: {"limit": 100}, 100),
-    "each on a page of its own": (lambda i: {"limit": 100, "offset": 100 * i}, 50_000),
-    "all on one page, changes elsewhere": (lambda i: {"limit": 100, "offset": 90_000}, 50_000),
-    "newest accounts first": (lambda i: {"limit": 100, "newestFirst": True}, 50_000),
-    "20 sorted and filtered views": (
-        lambda i: {"limit": 100, "sort": ["-balance"], "filter": f"age > {i % 20}"},
-        50_000,
-    ),
-}
+COMING_S = 0.1
 
 
-def serve(touched: int, rate: int) -> None:
-    """The server process: prints its address, then folds changes until its input ends."""
-    tables = GenerationTables(LEFT, RIGHT, JoinType.NATURAL)
-    for batch in changes(JoinType.NATURAL, accounts=0):
-        tables.fold(batch)
-    catalog = Catalog(["users_ui", "accounts_ui", "final_ui"])
-    tables._on_change = catalog.ring
-    catalog.publish(1, {"users_ui": tables.left, "accounts_ui": tables.right, "final_ui": tables.joined})
-    settings = Settings(port=0)
-    hub = Hub(catalog, settings)
-    app = create_app(catalog, settings, websocket=Sockets(hub, 5_000), lifespan=hub.running)
-    with ServerThread(app, settings) as server:
-        print(server.url, flush=True)
-        threading.Thread(target=_fold, args=(tables, touched, rate), daemon=True).start()
-        sys.stdin.read()
+@dataclass(frozen=True)
+class Scene:
+    """What viewers look at, and where changes happen: to random ones of the first ``touched`` users."""
+
+    name: str
+    view: Callable[[int], dict[str, Any]]
+    touched: int = 50_000
+    table: str = "final_ui"
+    leaving: float = 0.0
+    """Share of the viewers that are replaced in a second."""
+
+    def wanted(self, number: int) -> list[Wanted]:
+        return [(self.table, self.view(number))]
 
 
-def _fold(tables: GenerationTables, touched: int, rate: int) -> None:
-    """Accounts of random users, each with its time of birth as the balance."""
-    layouts = ChangelogSchema(LEFT.columns, RIGHT.columns, JoinType.NATURAL).layouts
-    random, size, offset, start = np.random.default_rng(1), rate // BATCHES, 0, time.monotonic()
-    for number in range(1 << 30):
-        time.sleep(max(0.0, start + number / BATCHES - time.monotonic()))
-        ids = np.arange(offset, offset + size)
-        offset += size
-        owners = random.integers(0, touched, size)
-        arrays = [ids, ids, [f"user-{i:08}" for i in owners], ["chq"] * size, [time.time()] * size]
-        rows = [pa.array(array, field.type) for array, field in zip(arrays, layouts[1].arrow, strict=True)]
-        pairs = [pa.array(array, pa.int64()) for array in (owners, ids, ids)]
-        tables.fold(
-            Changes(
-                (layouts[0].empty, pa.RecordBatch.from_arrays(rows, schema=layouts[1].arrow)),
-                pa.RecordBatch.from_arrays(pairs, schema=PAIRS),
-                NO_REJECTS,
-                size,
-            )
-        )
+def own_page(number: int) -> dict[str, Any]:
+    return {"limit": 100, "offset": 100 * (number % 1_000)}
 
 
-class Viewer(asyncio.Protocol):
-    """A viewer that costs little: it counts frames and looks into some of them."""
-
-    def __init__(self, host: str, subscribe: dict[str, Any], seen: Counter[str], ages: list[float]) -> None:
-        self._host, self._subscribe, self._seen, self._ages = host, subscribe, seen, ages
-        self._buffer = bytearray()
-        self._open = False
-
-    def connection_made(self, transport: Any) -> None:
-        self._transport = transport
-        transport.write(
-            f"GET /ws HTTP/1.1\r\nHost: {self._host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            f"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
-            f"Sec-WebSocket-Protocol: {SUBPROTOCOL}\r\n\r\n".encode()
-        )
-
-    def data_received(self, data: bytes) -> None:
-        self._buffer += data
-        if not self._open:
-            if (end := self._buffer.find(b"\r\n\r\n")) < 0:
-                return
-            del self._buffer[: end + 4]
-            self._open = True
-            body = json.dumps(self._subscribe).encode()
-            head = bytes((0x81, 0x80 | len(body))) if len(body) < 126 else bytes((0x81, 0xFE)) + len(body).to_bytes(2)
-            self._transport.write(head + bytes(4) + body)
-        while (size := _frame_size(self._buffer)) is not None and len(self._buffer) >= sum(size):
-            self._frame(bytes(self._buffer[size[0] : sum(size)]))
-            del self._buffer[: sum(size)]
-
-    def _frame(self, frame: bytes) -> None:
-        kind = frame[9 : frame.index(b'"', 9)].decode()
-        self._seen[kind] += 1
-        self._seen["bytes"] += len(frame)
-        if kind == "patch" and self._seen["patch"] % 50 == 0:
-            now = time.time()
-            values = [value for _, _, value in json.loads(frame).get("cells", ())]
-            values += [value for _, _, rows in json.loads(frame).get("splice", ()) for row in rows for value in row]
-            born = [value for value in values if isinstance(value, float) and now - 60 < value]
-            self._ages += [now - max(born)] if born else []
+SCENES = (
+    Scene("all on one page, every row of it changing", lambda i: {"limit": 100}, touched=100),
+    Scene("each on a page of its own", own_page),
+    Scene("all on one page, changes elsewhere", lambda i: {"limit": 100, "offset": 90_000}),
+    Scene("newest accounts first", lambda i: {"limit": 100, "newestFirst": True}, table="accounts_ui"),
+    Scene("20 sorted and filtered views", lambda i: {"sort": ["-balance"], "filter": f"age > {i % 20}"}),
+    Scene("a page of their own; a tenth leaves and comes each second", own_page, leaving=0.1),
+)
 
 
-def _frame_size(buffer: bytearray) -> tuple[int, int] | None:
-    """Bytes of the head and of the body, if they are known yet."""
-    if len(buffer) < 10:
-        return (2, buffer[1]) if len(buffer) >= 2 and buffer[1] < 126 else None
-    short = buffer[1]
-    if short < 126:
-        return 2, short
-    return (4, int.from_bytes(buffer[2:4])) if short == 126 else (10, int.from_bytes(buffer[2:10]))
-
-
-async def watch(url: str, pid: int, viewers: int, scene: str, view: Any) -> None:
-    host, port = url.removeprefix("http://").split(":")
-    seen, ages = Counter[str](), list[float]()
-    loop = asyncio.get_running_loop()
-    table = "accounts_ui" if scene.startswith("newest") else "final_ui"
-    for i in range(viewers):
-        subscribe = {"type": "subscribe", "id": "a", "table": table, "view": view(i)}
-        await loop.create_connection(lambda s=subscribe: Viewer(host, s, seen, ages), host, int(port))  # type: ignore[misc]
-    while seen["page"] < viewers:
+async def watch(scene: Scene, server: ServerProcess, viewers: int) -> str:
+    """A line of the table."""
+    seen = Seen()
+    there = await connect(server.url, [scene.wanted(i) for i in range(viewers)], seen)
+    while seen.frames["page"] < viewers:
         await asyncio.sleep(0.05)
+    coming = asyncio.create_task(come_and_go(scene, server.url, there, seen))
     await asyncio.sleep(WARM_S)
     seen.clear()
-    ages.clear()
-    start, cpu, own = time.monotonic(), cpu_seconds(pid), time.process_time()
+    start, cpu, own = time.monotonic(), cpu_seconds(server.pid), time.process_time()
     await asyncio.sleep(MEASURE_S)
     took = time.monotonic() - start
-    server, mine = (cpu_seconds(pid) - cpu) / took, (time.process_time() - own) / took
-    frames = sum(count for kind, count in seen.items() if kind != "bytes")
-    old = np.percentile(ages, [50, 95, 99]) * 1e3 if ages else [float("nan")] * 3
-    got = " | ".join(f"{count / took:,.0f}" for count in (frames, seen["page"], seen["total"]))
-    megabytes, age = seen["bytes"] / took / 1e6, " / ".join(f"{ms:.0f}" for ms in old)
-    print(f"| {scene} | {server:.2f} | {mine:.2f} | {got} | {megabytes:.1f} | {age} |", flush=True)
+    cores = f"{(cpu_seconds(server.pid) - cpu) / took:.2f} | {(time.process_time() - own) / took:.2f}"
+    counts = (seen.frames.total(), seen.frames["page"], seen.frames["total"])
+    got = " | ".join(f"{count / took:,.0f}" for count in counts)
+    line = f"| {scene.name} | {cores} | {got} | {seen.bytes / took / 1e6:.1f} | {spread(seen.ages)} | "
+    line += f"{spread(seen.first_pages)} | {seen.lost} |"
+    coming.cancel()
+    for viewer in there:
+        viewer.leave()
+    return line
+
+
+async def come_and_go(scene: Scene, url: str, there: list[Viewer], seen: Seen) -> None:
+    """Every moment those who have been there longest leave, and as many others come."""
+    each, number = round(len(there) * scene.leaving * COMING_S), 0
+    while each:
+        await asyncio.sleep(COMING_S)
+        for viewer in there[:each]:
+            viewer.leave()
+        del there[:each]
+        there += await connect(url, [scene.wanted(number + i) for i in range(each)], seen)
+        number += each
+
+
+def spread(seconds: Iterable[float]) -> str:
+    ms = np.array(list(seconds)) * 1e3
+    return " / ".join(f"{part:.0f}" for part in np.percentile(ms, [50, 95, 99])) if len(ms) else "–"
+
+
+def watching(scenes: Sequence[Scene], viewers: int, rate: int) -> None:
+    print(f"\n### Watching: {viewers:,} viewers, {rate:,} changed rows/s, {MEASURE_S:.0f} s each")
+    print("\nBudget: 500 viewers on one core at 1,000 changed rows/s. Ages and first pages: ms, 50 / 95 / 99 %.\n")
+    print(
+        "| viewers are | server cores | viewers' cores | frames/s | pages | totals | MB/s | age | first page | lost |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    for scene in scenes:
+        with ServerProcess(JoinType.NATURAL, 0, scene.touched, rate) as server:
+            print(asyncio.run(watch(scene, server, viewers)), flush=True)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--viewers", type=int, default=500)
-    parser.add_argument("--rate", type=int, default=RATE)
-    parser.add_argument("--scene", help="only scenes that contain this text", default="")
-    parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--viewers", type=int, default=500, help="who watch; 200 see the flips")
+    parser.add_argument("--rate", type=int, default=1_000, help="changed rows a second")
+    parser.add_argument("--scene", help="only those that contain this text, such as 'flips'", default="")
     options = parser.parse_args()
-    if options.serve is not None:
-        return serve(options.serve, options.rate)
+    allow_many_files()
     print(description())
-    print(f"{options.viewers} viewers, {options.rate:,} changed rows/s, {MEASURE_S:.0f} s each\n")
-    print("| viewers | server cores | viewers' cores | frames/s | pages | totals | MB/s | age ms p50/p95/p99 |")
-    print("|---|---|---|---|---|---|---|---|")
-    for scene, (view, touched) in SCENES.items():
-        if options.scene in scene:
-            command = [sys.executable, "-m", "benchmarks.viewers", "--serve", str(touched), "--rate", str(options.rate)]
-            with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
-                if server.stdin is None or server.stdout is None:
-                    raise RuntimeError("the server has no pipes")
-                asyncio.run(watch(server.stdout.readline().strip(), server.pid, options.viewers, scene, view))
-                server.stdin.close()
-    return None
+    if chosen := [scene for scene in SCENES if options.scene in scene.name]:
+        watching(chosen, options.viewers, options.rate)
+    if options.scene in "flips":
+        flips(options.rate)
 
 
 if __name__ == "__main__":
