@@ -27,6 +27,7 @@ SHELLS = {
     "generations/state_log.py": {"confluent_kafka"},
     "generations/state_topic.py": {"confluent_kafka"},
     "generations/topic_ids.py": {"confluent_kafka"},
+    "generations/watch.py": {"confluent_kafka"},
     "broker/embedded.py": {"confluent_kafka"},
     # All of a folder, but for PURE:
     "client": {"httpx", "websockets"},

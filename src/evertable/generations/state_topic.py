@@ -96,9 +96,11 @@ class StateTopic:
 
         Returns when no earlier orchestrator can still be running: each has said that it left, or was not heard of for
         ``wait_s`` (one that has begun to stop: LEAVING_S). FencedError if a later one came meanwhile, StateFormatError
-        if there is a record that this version cannot read, and then nobody is disturbed.
+        if there is a record that this version cannot read, and then nobody is disturbed. May be tried again.
         """
         with self._lock:
+            self.owner = replace(self.owner, claimed=None, leaving=False)
+            self._memory, self._ownership, self._fenced = Memory(), Ownership(self.owner.id), None
             self._log.make()
             with closing(self._log.reader()) as reader:
                 self._fold(reader.to_the_end())

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from confluent_kafka import KafkaException, TopicCollection, Uuid
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, TopicDescription
 
 from evertable.changelog.kafka import GRACE_S, MISSING, QUIET, explain
 from evertable.config import Config, Role
@@ -33,15 +33,20 @@ def topic_id(
     deadline = time.monotonic() + grace_s
     while True:
         try:
-            return ask_topic_id(admin, topic, timeout_s)
+            return id_of(describe(admin, topic, timeout_s))
         except KafkaException as problem:
             if problem.args[0].code() not in MISSING or time.monotonic() >= deadline:
                 raise explain(problem.args[0], topic, str(properties.get("bootstrap.servers", ""))) from problem
         time.sleep(_ASK_AGAIN_S)
 
 
-def ask_topic_id(admin: AdminClient, topic: str, timeout_s: float) -> str | None:
-    """What Kafka says at once; its own error if it says none."""
+def describe(admin: AdminClient, topic: str, timeout_s: float) -> TopicDescription:
+    """What Kafka says of a topic just now; KafkaException."""
     asked = admin.describe_topics(TopicCollection([topic]), request_timeout=timeout_s)[topic]
-    found = str(asked.result().topic_id)
-    return None if found == _NONE else found
+    found: TopicDescription = asked.result()
+    return found
+
+
+def id_of(found: TopicDescription) -> str | None:
+    """The id of a topic that was described."""
+    return None if str(found.topic_id) == _NONE else str(found.topic_id)

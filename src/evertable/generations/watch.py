@@ -1,0 +1,194 @@
+"""The topic watch: looks after the source topics of running generations, on a thread of its own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+import structlog
+from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, ListOffsetsResultInfo, OffsetSpec
+
+from evertable.changelog.caught_up import SourcePartition
+from evertable.changelog.kafka import MISSING, QUIET, explain
+from evertable.changelog.schema import Side
+from evertable.config import Config, Role, Source
+from evertable.generations.identity import Identity, SourceIdentity
+from evertable.generations.observed import KafkaAway, KafkaBack, Observed, Report, SourceHistory
+from evertable.generations.topic_ids import describe, id_of
+
+INTERVAL_S = 3.0
+TIMEOUT_S = 3.0
+_EARLIEST, _LATEST = OffsetSpec.earliest(), OffsetSpec.latest()  # type: ignore[no-untyped-call]
+
+Positions = Callable[[], Mapping[SourcePartition, int]]
+"""What is read next of each source partition, such as ``lambda: feed.positions``. Called on the watch's thread."""
+Answers = dict[TopicPartition, Future[ListOffsetsResultInfo]]
+
+log = structlog.get_logger()
+
+
+class _Cluster:
+    """Where topics are looked at, and whether it answered the last time."""
+
+    def __init__(self, properties: Mapping[str, Any], timeout_s: float) -> None:
+        self.servers = str(properties.get("bootstrap.servers", ""))
+        self.away = False
+        self._timeout_s = timeout_s
+        self._admin = AdminClient(dict(properties), logger=QUIET)
+
+    def look(self, topic: str) -> Observed | None:
+        """The topic as it is; None if there is none; KafkaException."""
+        try:
+            found = describe(self._admin, topic, self._timeout_s)
+            partitions = [TopicPartition(topic, partition.id) for partition in found.partitions]
+            begins, ends = self._ask(partitions, _EARLIEST), self._ask(partitions, _LATEST)
+            return Observed(id_of(found), _offsets(begins), _offsets(ends))
+        except KafkaException as problem:
+            if problem.args[0].code() in MISSING:
+                return None
+            raise
+
+    def _ask(self, partitions: Iterable[TopicPartition], spec: OffsetSpec) -> Answers:
+        asked = dict.fromkeys(partitions, spec)
+        answers: Answers = self._admin.list_offsets(asked, request_timeout=self._timeout_s)
+        return answers
+
+
+def _offsets(answers: Answers) -> dict[int, int]:
+    return {partition.partition: answer.result().offset for partition, answer in answers.items()}
+
+
+@dataclass
+class _Source:
+    """A source of a watched generation, and its topic as it was last found."""
+
+    cluster: _Cluster
+    history: SourceHistory
+    positions: Callable[[], dict[int, int]]
+    found: Observed | None = None
+
+
+class TopicWatch:
+    """Reports, once each, what happens to the topics that are read; any thread may tell it of generations.
+
+    ``on_report`` is called on the watch's thread. A cluster that does not answer is one report, and one when it does
+    again; meanwhile nothing is said about its topics.
+    """
+
+    def __init__(
+        self, on_report: Callable[[Report], None], *, interval_s: float = INTERVAL_S, timeout_s: float = TIMEOUT_S
+    ) -> None:
+        self._on_report = on_report
+        self._interval_s = interval_s
+        self._timeout_s = timeout_s
+        self._lock = threading.Lock()
+        self._watched: dict[int, tuple[_Source, _Source]] = {}
+        self._clusters: dict[frozenset[tuple[str, Any]], _Cluster] = {}
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="evertable-watch", daemon=True)
+
+    def add(self, generation: int, config: Config, identity: Identity, positions: Positions) -> None:
+        """Watches the topics of a generation that was built from ``config``, from the next look on."""
+
+        def source(side: Side, configured: Source, of: SourceIdentity) -> _Source:
+            return _Source(
+                self._cluster(config.source_kafka(configured).for_librdkafka(Role.ADMIN)),
+                SourceHistory(generation, configured.name, of.topic, of.topic_id, of.offsets),
+                lambda: {partition: offset for (at, partition), offset in positions().items() if at == side},
+            )
+
+        with self._lock:
+            left = source(Side.LEFT, config.left, identity.left)
+            self._watched[generation] = left, source(Side.RIGHT, config.right, identity.right)
+
+    def remove(self, generation: int) -> None:
+        """Nothing more is reported about it; what is being looked at just now may still be."""
+        with self._lock:
+            self._watched.pop(generation, None)
+            used = [source.cluster for sources in self._watched.values() for source in sources]
+            self._clusters = {key: cluster for key, cluster in self._clusters.items() if cluster in used}
+
+    def lag(self, generation: int) -> dict[tuple[str, int], int]:
+        """For each source and partition, how far its position is from the end that was seen last, in offsets."""
+        with self._lock:
+            found = [(source, source.found) for source in self._watched.get(generation, ())]
+        return {
+            (source.history.source, partition): behind
+            for source, observed in found
+            if observed is not None
+            for partition, behind in source.history.lag(observed, source.positions()).items()
+        }
+
+    def look(self) -> None:
+        """Looks once at all topics, and reports; what the thread does again and again."""
+        with self._lock:
+            sources = [source for sources in self._watched.values() for source in sources]
+        # Positions first: what was reached cannot be behind an end that is asked for later.
+        positions = [source.positions() for source in sources]
+        seen: dict[tuple[_Cluster, str], Observed | None] = {}
+        silent: set[_Cluster] = set()
+        for source, reached in zip(sources, positions, strict=True):
+            cluster, topic = source.cluster, source.history.topic
+            if cluster in silent or self._closing.is_set():
+                continue
+            try:
+                if (cluster, topic) not in seen:
+                    seen[cluster, topic] = cluster.look(topic)
+            except KafkaException as problem:
+                silent.add(cluster)
+                self._is_away(cluster, explain(problem.args[0], topic, cluster.servers).what)
+                continue
+            self._is_back(cluster)
+            self._tell(source, seen[cluster, topic], reached)
+
+    def start(self) -> Self:
+        self._thread.start()
+        return self
+
+    def close(self) -> None:
+        """Ends the thread, when the look it may be at is over."""
+        self._closing.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _run(self) -> None:
+        while not self._closing.wait(self._interval_s):
+            try:
+                self.look()
+            except Exception:  # whoever listens or tells positions may fail; the next look may not
+                log.exception("watch_failed")
+
+    def _cluster(self, properties: Mapping[str, Any]) -> _Cluster:
+        key = frozenset(properties.items())
+        if key not in self._clusters:
+            self._clusters[key] = _Cluster(properties, self._timeout_s)
+        return self._clusters[key]
+
+    def _tell(self, source: _Source, found: Observed | None, positions: Mapping[int, int]) -> None:
+        source.found = found or source.found
+        history = source.history
+        for change in history.missing() if found is None else history.found(found, positions):
+            self._on_report(change)
+
+    def _is_away(self, cluster: _Cluster, reason: str) -> None:
+        if not cluster.away:
+            cluster.away = True
+            self._on_report(KafkaAway(cluster.servers, reason))
+
+    def _is_back(self, cluster: _Cluster) -> None:
+        if cluster.away:
+            cluster.away = False
+            self._on_report(KafkaBack(cluster.servers))
