@@ -30,6 +30,8 @@ EvertableError
     ├── SubscriptionExistsError    SUBSCRIPTION_EXISTS
     ├── SubscriptionNotFoundError  SUBSCRIPTION_NOT_FOUND
     └── NothingBeforeError         NOTHING_BEFORE          there is no wiring to roll back to
+
+What can go wrong between a client and its server is in ``client/errors.py``.
 """
 
 from __future__ import annotations
