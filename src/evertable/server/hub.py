@@ -25,6 +25,8 @@ from evertable.views.view import View
 MAX_LOAD = 0.6
 """Of the event loop's time that rounds and sends may take; ticks get longer rather than take more."""
 PREPARE_S = 5.0
+RETRY_S = 60.0
+"""At most, between two tries to show a page that cannot be made."""
 NEVER = float("inf")
 
 log = structlog.get_logger()
@@ -38,7 +40,11 @@ class _Shown:
     rests_until: float = 0.0
     total_told: float = 0.0
     total_waits: bool = False
+    failures: int = 0
+    """In a row."""
     looking: bool = False
+    missed: bool = False
+    """Whether something may have happened while a worker looked."""
     latecomers: bool = False
     """Whether someone comes from a later page than the one on show, and waits until it is as late."""
 
@@ -61,7 +67,8 @@ class Hub:
         self._versions: dict[str, int] = {}
         self._last = self._last_cpu = 0.0
         self._timer: asyncio.TimerHandle | None = None
-        self._woken = self._untidy = False
+        self._woken = self._untidy = self._put_off = False
+        self._ended = True
         self._tasks: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
@@ -70,13 +77,18 @@ class Hub:
         self.loop = asyncio.get_running_loop()
         self._workers = Workers()
         self._orders = Orders(self._workers, self.wake)
+        self._flipping = asyncio.Lock()
+        self._woken = self._ended = self._put_off = False
+        self._last, self._last_cpu = self.loop.time(), time.thread_time()
         leave = self._catalog.listen(self.wake)
         try:
             yield
         finally:
             leave()
+            self._ended = True
             if self._timer:
                 self._timer.cancel()
+                self._timer = None
             await self._orders.close()
             await asyncio.gather(*self._tasks, return_exceptions=True)
             await self._workers.close()
@@ -110,10 +122,12 @@ class Hub:
 
         What ``also`` writes into tables that do not flip, viewers see together with the flip.
         """
-        async with self._orders.prepared(tables, PREPARE_S):
-            publication = self._catalog.publish(generation, tables)
-            also()
-            self._round()
+        async with self._flipping:  # one after the other, in the order they were asked for
+            in_use = {(name, shown.view.query) for (name, _), shown in self._shown.items()}
+            async with self._orders.prepared(in_use, tables, PREPARE_S):
+                publication = self._catalog.publish(generation, tables)
+                also()
+                self._round()
         return publication
 
     def attach(self, name: str, view: View, subscription: Subscription) -> LiveView:
@@ -147,7 +161,9 @@ class Hub:
         view.subscribers.discard(subscription)
         if not view.subscribers:
             del self._shown[view.name, view.view]
-            self._untidy = True
+            if view.orders:
+                self._untidy = True
+                self.wake()  # no other round may come for long
 
     def _plan(self) -> None:
         """Runs a round as soon as one may be run."""
@@ -156,7 +172,7 @@ class Hub:
 
     def _plan_at(self, when: float) -> None:
         when = max(when, self._last + self._tick_s)
-        if self._timer and self._timer.when() <= when:
+        if self._ended or self._put_off or (self._timer and self._timer.when() <= when):
             return
         if self._timer:
             self._timer.cancel()
@@ -166,12 +182,13 @@ class Hub:
         self._timer = None
         busy = time.thread_time() - self._last_cpu
         if (free := self._last + busy / MAX_LOAD) > self.loop.time():
+            self._put_off = True  # once: whoever keeps the loop busy must not keep rounds from coming
             self._timer = self.loop.call_at(free, self._tick_now)
         else:
             self._tick_now()
 
     def _tick_now(self) -> None:
-        self._timer = None
+        self._timer, self._put_off = None, False
         self._round()
 
     def _round(self) -> None:
@@ -210,21 +227,30 @@ class Hub:
         view = shown.view
         try:
             binding = view.bind(publication, self._orders)
-            if binding is not None and not shown.looking:
-                if binding is view.binding and now < shown.rests_until:
+            if shown.looking:
+                shown.missed = True
+            elif binding is not None and not view.is_current(binding):
+                if now < shown.rests_until and (shown.failures or binding is view.binding):
                     return shown.rests_until
                 if view.large:
                     self._look_elsewhere(shown)
                 elif look := view.look(binding):
                     self._show(shown, look, now)
-        except Exception:  # others are not touched by it, and the next change is tried again
-            log.exception("view_failed", table=view.name, view=view.view)
+        except Exception:
+            return self._failed(shown, now)
         return self._tell_total(shown, now)
+
+    def _failed(self, shown: _Shown, now: float) -> float:
+        """Others are not touched by it, and it is tried again, less and less often."""
+        log.exception("view_failed", table=shown.view.name, view=shown.view.view)
+        shown.failures += 1
+        shown.rests_until = now + min(RETRY_S, 2.0 ** min(shown.failures, 10))
+        return shown.rests_until
 
     def _show(self, shown: _Shown, look: Look, now: float) -> None:
         swapped = look.binding is not shown.view.binding
         news = shown.view.accept(look)
-        shown.rests_until = now + REST * look.cost_s
+        shown.rests_until, shown.failures = now + REST * look.cost_s, 0
         self._untidy = self._untidy or swapped
         if news is News.PAGE:
             shown.total_told, shown.total_waits = now, False
@@ -248,19 +274,22 @@ class Hub:
 
     def _look_elsewhere(self, shown: _Shown) -> None:
         """A large page is made on a worker; one look at a time."""
-        shown.looking = True
+        shown.looking, shown.missed = True, False
         task = self.loop.create_task(self._look(shown))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _look(self, shown: _Shown) -> None:
+        look = None
         try:
             binding = shown.view.bind(self._catalog.current, self._orders)
-            if binding is not None and (look := await self._workers.run(shown.view.look, binding)):
-                if look.binding.publication is self._catalog.current:
-                    self._show(shown, look, self.loop.time())
-                self.wake()
+            if binding is not None:
+                look = await self._workers.run(shown.view.look, binding)
+            if look and look.binding.publication is self._catalog.current:
+                self._show(shown, look, self.loop.time())
         except Exception:
-            log.exception("view_failed", table=shown.view.name, view=shown.view.view)
+            self._plan_at(self._failed(shown, self.loop.time()))
         finally:
             shown.looking = False
+            if look or shown.missed:  # a total may wait to be told; what happened meanwhile may be news
+                self.wake()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -35,7 +35,8 @@ class Order:
     version: int = -1
     """Of the table, when it was computed last."""
     due_s: float = 0.0
-    running: bool = False
+    task: asyncio.Task[None] | None = None
+    """That computes it now."""
 
     def compute(self) -> tuple[Slots, int, float]:
         """The slots, the table's version, and the seconds it took; runs on a worker."""
@@ -68,7 +69,7 @@ class Orders:
         """Starts computing what is due, and says when the next one will be (infinity: none)."""
         soonest = float("inf")
         for order in self._orders.values():
-            if order.running or order.version == order.table.extent.version:
+            if order.task is not None or order.version == order.table.extent.version:
                 continue
             if order.due_s <= now:
                 self._start(order)
@@ -77,25 +78,31 @@ class Orders:
         return soonest
 
     def keep(self, used: set[Order]) -> None:
-        """Forgets all orders but these."""
+        """Forgets all orders but these; what is in line to be computed for nobody is dropped."""
         used = used | self._prepared
-        self._orders = {key: order for key, order in self._orders.items() if order in used}
+        for key, order in tuple(self._orders.items()):
+            if order not in used:
+                del self._orders[key]
+                if order.task is not None:
+                    order.task.cancel()
 
     @asynccontextmanager
-    async def prepared(self, tables: Mapping[str, Table], timeout_s: float) -> AsyncIterator[None]:
-        """Computes the queries in use on other tables of the same names first, so that a flip finds them ready.
+    async def prepared(
+        self, in_use: Iterable[tuple[str, Query]], tables: Mapping[str, Table], timeout_s: float
+    ) -> AsyncIterator[None]:
+        """Computes the queries in use on tables that their names will show, so that a flip finds them ready.
 
         Those that take longer come after the flip; until then their viewers see what they saw before.
         """
-        in_use = {(order.name, order.query) for order in self._orders.values() if order.name in tables}
         for name, query in in_use:
-            bound = query.bind(tables[name].columns, missing_ok=True)
-            if not bound.plain:
-                self._prepared.add(self.of(name, tables[name], query, bound))
-        started = [self._start(order) for order in self._prepared if order.slots is None and not order.running]
-        if started:
-            await asyncio.wait(started, timeout=timeout_s)
+            if name in tables:
+                bound = query.bind(tables[name].columns, missing_ok=True)
+                if not bound.plain:
+                    self._prepared.add(self.of(name, tables[name], query, bound))
         try:
+            computing = [order.task or self._start(order) for order in self._prepared if order.slots is None]
+            if computing:
+                await asyncio.wait(computing, timeout=timeout_s)
             yield
         finally:
             self._prepared.clear()
@@ -106,8 +113,7 @@ class Orders:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _start(self, order: Order) -> asyncio.Task[None]:
-        order.running = True
-        task = asyncio.get_running_loop().create_task(self._compute(order))
+        order.task = task = asyncio.get_running_loop().create_task(self._compute(order))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
@@ -120,6 +126,6 @@ class Orders:
         except Exception:  # its viewers keep what they see, and it is tried again
             log.exception("order_failed", table=order.name, sort=order.query.sort)
         finally:
-            order.running = False
+            order.task = None
             order.due_s = asyncio.get_running_loop().time() + max(EVERY_S, REST * cost)
         self._on_done()

@@ -166,6 +166,13 @@ class LiveView:
             self._next = Binding(publication, table, columns, lacking, order)
         return self._next if self._next.order is None or self._next.order.slots is not None else None
 
+    def is_current(self, binding: Binding) -> bool:
+        """Whether nothing has happened since the page on show, so that there is no need to look."""
+        look, number = self._look, binding.order.number if binding.order else 0
+        if look is None or look.binding is not binding or look.order_number != number:
+            return False
+        return self._version == binding.table.extent.version
+
     def look(self, binding: Binding) -> Look | None:
         """What there is to see; None if it is what was seen last. May run on any thread."""
         start = time.perf_counter()
@@ -272,7 +279,7 @@ class LiveView:
 
     def _shorter_tail(self, binding: Binding, before: PageRows, rows: PageRows) -> Tail:
         """The patch from the page before, or the page, whichever is shorter."""
-        if self._patch_tail is None:
+        if self._patch_tail is None or self._patch_tail.total != self.total:  # a slow viewer must not get an old total
             data = patch_tail(self.stamp, self.total, self.view.offset, diff(before, rows))
             self._patch_tail = Tail("patch", data, self.total)
             if len(data) >= sum(map(len, rows.json)):

@@ -37,7 +37,7 @@ from evertable.server.hub import Hub
 from evertable.server.refusals import response_to
 from evertable.server.security import Refusal
 from evertable.server.shared import BEGINNING, LiveView, Subscription
-from evertable.server.wire import Wire, wire_of
+from evertable.server.wire import CLOSE_S, Wire, wire_of
 from evertable.views.view import View
 
 log = structlog.get_logger()
@@ -119,6 +119,7 @@ class Socket:
             except BadFrameError as error:
                 return await self._close(CloseCode.BAD_FRAME, error.reason)
             await self._answer(request)
+            await asyncio.sleep(0)  # others have their turn between two requests of one viewer
         return None
 
     async def _answer(self, request: Request) -> None:
@@ -132,9 +133,9 @@ class Socket:
                 case ChangeView():
                     await self._change_view(request)
                 case Unsubscribe():
-                    subscription, view = self._found(request.id)
+                    found = self._found(request.id)
                     del self._subscriptions[request.id]
-                    self._hub.detach(view, subscription)
+                    self._forget(*found)
         except RequestError as problem:
             await self._tell("error", answers.error(request.id, tag, problem))
 
@@ -156,9 +157,14 @@ class Socket:
         replaced = self._subscriptions.get(id_)
         self._subscriptions[id_] = (subscription, attached)
         if replaced:
-            self._hub.detach(replaced[1], replaced[0])
+            self._forget(*replaced)
         if self._hub.is_waiting(attached):
             await self._tell("waiting", answers.waiting(id_, tag, name))
+
+    def _forget(self, subscription: Subscription, view: LiveView) -> None:
+        """It gets no more frames; its news must not pile up where the viewer takes nothing."""
+        self._news.pop(subscription, None)
+        self._hub.detach(view, subscription)
 
     def _found(self, id_: str) -> tuple[Subscription, LiveView]:
         if (found := self._subscriptions.get(id_)) is None:
@@ -198,5 +204,6 @@ class Socket:
         self._hub.count(kind, frame)
 
     async def _close(self, code: CloseCode, reason: str) -> None:
-        with suppress(OSError, RuntimeError):  # it may be closed already
-            await self._send({"type": "websocket.close", "code": int(code), "reason": reason})
+        with suppress(OSError, RuntimeError, TimeoutError):  # it may be closed already, or take nothing
+            async with asyncio.timeout(CLOSE_S):
+                await self._send({"type": "websocket.close", "code": int(code), "reason": reason})

@@ -7,6 +7,7 @@ is made when the viewer can take it, and written as it is. Where the server is n
 
 from __future__ import annotations
 
+import asyncio
 from typing import Protocol
 
 from starlette.types import Scope, Send
@@ -15,6 +16,9 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from websockets.http11 import Request
 
 EXTENSION = "evertable.wire"
+
+CLOSE_S = 5.0
+"""For a viewer to take the end of a connection; then it is cut."""
 
 _TEXT = 0x81  # a text frame that is not continued; a server's frames are not masked (RFC 6455)
 
@@ -30,7 +34,10 @@ class Wire(Protocol):
 
 
 class WireProtocol(WebSocketsSansIOProtocol):
-    """uvicorn's protocol, which offers itself as a wire."""
+    """uvicorn's protocol, which offers itself as a wire, and waits for no viewer that takes nothing."""
+
+    _pong = b""
+    _cut: asyncio.TimerHandle | None = None
 
     def handle_connect(self, event: Request) -> None:
         super().handle_connect(event)
@@ -45,6 +52,39 @@ class WireProtocol(WebSocketsSansIOProtocol):
 
     async def write(self, frame: bytes) -> None:
         self.transport.write(_head(len(frame)) + frame)
+
+    def handle_ping(self) -> None:
+        """Of the pings of a viewer that takes nothing, the last one is answered (RFC 6455, 5.5.3)."""
+        self._pong = b"".join(self.conn.data_to_send())
+        if self.writable.is_set():
+            self._answer_ping()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._answer_ping()
+
+    def _answer_ping(self) -> None:
+        if self._pong and not self.close_sent:
+            self.transport.write(self._pong)
+        self._pong = b""
+
+    def keepalive_timeout(self) -> None:
+        super().keepalive_timeout()
+        self._cut_soon()
+
+    async def run_asgi(self) -> None:
+        await super().run_asgi()
+        self._cut_soon()
+
+    def _cut_soon(self) -> None:
+        """asyncio closes a connection when all is written; a viewer that takes nothing would keep it for ever."""
+        if not self.disconnected and self._cut is None:
+            self._cut = self.loop.call_later(CLOSE_S, self.transport.abort)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._cut is not None:
+            self._cut.cancel()
+        super().connection_lost(exc)
 
 
 class AsgiWire:
