@@ -75,6 +75,17 @@ def test_newer_messages_supersede_a_build_and_only_the_newest_is_built_next() ->
     assert life.caught_up(3, 7)[-1] == Settle("m3", Result.APPLIED, 3)
 
 
+def test_in_a_burst_the_next_build_waits_until_it_is_over() -> None:
+    life = live_on(A)
+    life.want(B, 1)
+    life.want(C, 1.1)
+    assert life.ended(2, 1.2) == []
+    life.want(B, 1.3)
+    assert life.tick(1.4) == []
+    assert life.next_due == 1.55
+    assert life.tick(1.55) == [Build(3, B)]
+
+
 def test_going_back_to_the_live_wiring_gives_up_the_build() -> None:
     life = live_on(A)
     life.want(B, 1, "m1")

@@ -22,6 +22,8 @@ from enum import StrEnum
 from evertable.control.wiring import Wiring
 
 NEVER = float("inf")
+QUIET_S = 0.25
+"""After a build was given up for a newer message, none came for so long: then the next one is built."""
 
 
 class State(StrEnum):
@@ -143,6 +145,7 @@ class Life:
         self._fallbacks = tuple(fallbacks)
         self._retry_s = retry_s
         self._retry_due = NEVER
+        self._quiet_due = NEVER
         self._tried: list[Wiring] = []
         self._asking: list[Request] = []  # for what is wanted and not yet being built
         self._closing = False
@@ -167,7 +170,7 @@ class Life:
     @property
     def next_due(self) -> float:
         """When ``tick`` should be called at the latest."""
-        return min([self._retry_due, *(generation.due_s for generation in self.generations.values())])
+        return min([self._retry_due, self._quiet_due, *(generation.due_s for generation in self.generations.values())])
 
     def resume(self, number: int, wiring: Wiring, request: Request | None = None) -> list[Action]:
         """At the start: takes up the generation that was live when the last orchestrator ended."""
@@ -190,6 +193,8 @@ class Life:
             return []
         actions = self._supersede(coming, "a newer message came")
         actions += self._settle_asking(Result.SUPERSEDED, "a newer message came")
+        if coming or self._quiet_due < NEVER:
+            self._quiet_due = now + QUIET_S  # in a burst of messages, most builds would be for nothing
         if live and live.wiring == wiring and not live.broken:
             result = Result.UNCHANGED if unchanged else Result.APPLIED
             return [*actions, *(Settle(one, result, live.number) for one in asking)]
@@ -254,8 +259,9 @@ class Life:
             elif generation.state in (State.BUILDING, State.WARMING):
                 reason = f"not warm within {self._rules.timeout_s:g} s (swap.timeout_s)"
                 actions += self._give_up(generation, reason, now)
-        if self._retry_due <= now:
-            self._retry_due = NEVER
+        if min(self._retry_due, self._quiet_due) <= now:
+            self._retry_due = NEVER if self._retry_due <= now else self._retry_due
+            self._quiet_due = NEVER if self._quiet_due <= now else self._quiet_due
             actions += self._build_next(now)
         return actions
 
@@ -332,7 +338,10 @@ class Life:
     def _build_next(self, now: float) -> list[Action]:
         """Builds what is wanted, unless something is on its way or being cleaned up after."""
         on_the_way = self._of(State.BUILDING, State.WARMING, State.FAILED, State.SUPERSEDED)
-        if self._closing or on_the_way or self.wanted is None or self._retry_due < NEVER:
+        if self._quiet_due <= now:
+            self._quiet_due = NEVER
+        waits = self._retry_due < NEVER or self._quiet_due < NEVER
+        if self._closing or on_the_way or self.wanted is None or waits:
             return []
         live, wiring = self.live, self._next_try()
         if wiring is None or (live and live.wiring == wiring and not live.broken):

@@ -362,8 +362,9 @@ class Orchestrator:
         self._notebook.write(*records)
         self._notebook.flush(FLUSH_S)  # before the flip: who restarts in between goes on with the new one
         publication = self._publisher(number, running.shown(self._config), self._show_status)
-        took = time.monotonic() - self._swap_began.pop(number, time.monotonic())
-        self._desk.say("INFO", f"Generation {number} published after {took:.1f} s (publication {publication})")
+        began = self._swap_began.pop(number, None)
+        how = "live again" if began is None else f"published after {time.monotonic() - began:.1f} s"
+        self._desk.say("INFO", f"Generation {number} {how} (publication {publication})")
 
     def _end(self, number: int) -> None:
         running, job = self._running[number], self._builds.get(number)

@@ -1,0 +1,147 @@
+"""The whole of Evertable in a thread: real Kafka, real Spark, a real server; what tests see is what users see."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+from confluent_kafka import Producer
+from tests.waiting import wait_until
+
+from evertable.config import Config
+from evertable.generations.serving import Serving
+
+USERS = {"userId": "string", "name": "string", "age": "long"}
+ACCOUNTS = {"userId": "string", "accountType": "string", "balance": "double"}
+
+
+def config(bootstrap: str, app: str, topics: tuple[str, str], folder: Path, **sections: Any) -> Config:
+    """A configuration with names of its own for all topics of ours."""
+    return Config.model_validate(
+        {
+            "app": app,
+            "kafka": {"bootstrap.servers": bootstrap},
+            "control": {"topic": f"{app}-control"},
+            "sources": {
+                "users": {"topic": topics[0], "key": "userId", "columns": USERS},
+                "accounts": {"topic": topics[1], "key": "userId", "columns": ACCOUNTS},
+            },
+            "engine": {
+                "interval_s": 5,
+                "checkpoint_dir": str(folder / "checkpoints"),
+                "spark": {"spark.kafka.producer.cache.timeout": "1s"},
+            },
+            "server": {"port": 0},
+            **sections,
+        }
+    )
+
+
+class Records:
+    """Sends records, in order."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self._producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 1})
+
+    def send(self, topic: str, values: Iterable[bytes | Mapping[str, Any]]) -> None:
+        for value in values:
+            self._producer.produce(topic, value if isinstance(value, bytes) else json.dumps(value))
+        assert self._producer.flush(60) == 0
+
+    def fill(self, topics: tuple[str, str], mark: str, users: int = 10, accounts: int = 20) -> None:
+        """Rows that say where they are from."""
+        self.send(topics[0], ({"userId": f"u{i}", "name": f"{mark} {i}", "age": i} for i in range(users)))
+        self.send(
+            topics[1],
+            ({"userId": f"u{i % users}", "accountType": mark, "balance": float(i)} for i in range(accounts)),
+        )
+
+
+class App:
+    """``evertable serve`` in this process."""
+
+    def __init__(self, config: Config, **options: Any) -> None:
+        self.config = config
+        self.failure: BaseException | None = None
+        self._up = threading.Event()
+        self._serving = Serving(config, on_up=self._is_up, **options)
+        self._thread = threading.Thread(target=self._run, name="test-serving", daemon=True)
+
+    def _is_up(self, url: str) -> None:
+        self.url = url
+        self._up.set()
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._serving.run())
+        except BaseException as error:
+            self.failure = error
+        finally:
+            self._up.set()
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        assert self._up.wait(60)
+        self.http = httpx.Client(base_url=self.url, timeout=30)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.http.close()
+        self._serving.stop()
+        self._thread.join(60)
+        assert not self._thread.is_alive(), "it does not stop"
+
+    @property
+    def running(self) -> bool:
+        return self._thread.is_alive()
+
+    def rows(self, table: str, **parameters: Any) -> list[dict[str, Any]]:
+        """A table's rows, by column; none while it is not there yet."""
+        answer = self.http.get(f"/api/tables/{table}/rows", params={"limit": 10_000, **parameters})
+        if answer.status_code == 503:
+            return []
+        page = answer.raise_for_status().json()
+        names = [column["name"] for column in page["columns"]]
+        return [dict(zip(names, row, strict=True)) for row in page["rows"]]
+
+    @property
+    def status(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.http.get("/api/status").json()["orchestrator"] or {}
+        return found
+
+    @property
+    def publication(self) -> int:
+        return int(self.http.get("/api/status").json()["publication"])
+
+    @property
+    def logs(self) -> list[str]:
+        return [row["msg"] for row in self.rows("orchestrator_logs")]
+
+    def control(self, message: Mapping[str, Any]) -> tuple[int, int]:
+        """Sends a control message and says where it stands."""
+        answer = self.http.post("/api/control", json=message)
+        assert answer.status_code == 202, answer.text
+        return answer.json()["partition"], answer.json()["offset"]
+
+    def verdict(self, place: tuple[int, int]) -> dict[str, Any]:
+        """What became of a control message, once it is settled."""
+
+        def found() -> list[dict[str, Any]]:
+            rows = self.rows("control_raw", filter=f"partition = {place[0]} and offset = {place[1]}")
+            return [row for row in rows if row["result"] != "pending"]
+
+        wait_until(found, f"the verdict on {place}", 90)
+        return found()[0]
+
+    def wait_for(self, condition: Callable[[dict[str, Any]], bool], what: str = "the status") -> dict[str, Any]:
+        wait_until(lambda: condition(self.status), what, 90)
+        return self.status
+
+    def wait_live(self) -> dict[str, Any]:
+        """The status, once a generation is live."""
+        return self.wait_for(lambda status: status.get("state") == "live", "a live generation")
