@@ -2,7 +2,8 @@
 
 - ``client``: :class:`Client` and its tables, over ``rest`` (httpx) and ``watch``;
 - ``following``: frames to pages, without a socket; ``state`` and ``retry``: how a connection lives and heals;
-- ``connection``: these three with a WebSocket; ``watch`` and ``mailbox``: its thread, and pages handed over.
+- ``connection``: these three with a WebSocket; ``watch`` and ``mailbox``: its thread, and pages handed over;
+- ``swaps``: what became of a swap.
 """
 
 from evertable.client.client import Client, TableHandle, TableInfo
@@ -14,8 +15,10 @@ from evertable.client.errors import (
     ServerAnswerError,
     ServerRefusedError,
     ServerUnreachableError,
+    SwapError,
 )
 from evertable.client.state import State
+from evertable.client.swaps import Verdict
 from evertable.client.watch import Watch
 from evertable.protocol.page import Page
 
@@ -30,7 +33,9 @@ __all__ = [
     "ServerRefusedError",
     "ServerUnreachableError",
     "State",
+    "SwapError",
     "TableHandle",
     "TableInfo",
+    "Verdict",
     "Watch",
 ]

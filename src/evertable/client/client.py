@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import importlib.util
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
@@ -19,6 +19,7 @@ from evertable.client.connection import Connection, websocket
 from evertable.client.errors import PandasMissingError, ServerAnswerError
 from evertable.client.following import UNREADABLE, Following, page_from_json
 from evertable.client.rest import Rest, shape, table_path
+from evertable.client.swaps import MESSAGES, Receipt, Verdict, final_verdict
 from evertable.client.watch import Watch
 from evertable.protocol.page import Page
 from evertable.views.view import View
@@ -91,6 +92,19 @@ class Client:
     def rollback(self) -> dict[str, Any]:
         """Asks for the wiring before the current one."""
         return _object(self._rest.post("/api/rollback", {}))
+
+    def outcome(
+        self, answer: Mapping[str, Any], timeout_s: float | None = None, on_wait: Callable[[], None] = lambda: None
+    ) -> Verdict:
+        """What became of a swap or a rollback, by its ``answer``, once that is decided; ``pending`` after the timeout.
+
+        Over swaps and restarts of the server. ``on_wait`` is called a few times a second meanwhile.
+        """
+        receipt = Receipt.of(answer)
+        if receipt.verdict.is_final:
+            return receipt.verdict
+        found = final_verdict(lambda: self.table(MESSAGES).watch(filter=receipt.filter, limit=1), timeout_s, on_wait)
+        return found or receipt.verdict
 
     def status(self) -> dict[str, Any]:
         return _object(self._rest.get("/api/status"))

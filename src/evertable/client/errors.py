@@ -5,6 +5,7 @@ EvertableError
 │   └── AccessDeniedError     TOKEN_MISSING, TOKEN_WRONG …  HTTP 401 and 403
 ├── ServerUnreachableError    SERVER_UNREACHABLE            nobody answers at the address, or too late
 ├── ServerAnswerError         SERVER_ANSWER                 an answer that is not Evertable's
+├── SwapError                 SWAP_REJECTED, SWAP_FAILED …  a swap that did not become live
 ├── AddressError              ADDRESS_INVALID               an address or token that cannot be used
 ├── ClientClosedError         CLIENT_CLOSED                 a client that is used after its end
 ├── OutputError               OUTPUT_FAILED                 a file that cannot be written
@@ -38,6 +39,27 @@ class ServerUnreachableError(EvertableError):
 
 class ServerAnswerError(EvertableError):
     condition = "SERVER_ANSWER"
+
+
+class SwapError(EvertableError):
+    """What was asked for is not live, and why; ``result`` is that of docs/CONTROL.md, ``pending`` if time ran out."""
+
+    condition = "SWAP_FAILED"
+
+    def __init__(self, result: str, reason: str = "") -> None:
+        what, next_step = _SWAPS.get(result, (f"The swap ended as '{result}'.", ""))
+        super().__init__(f"{what} {reason}".strip(), next_step)
+        self.condition = f"SWAP_{result.upper()}"  # type: ignore[misc] # one for each result
+        self.result = result
+        self.reason = reason
+
+
+_SWAPS = {
+    "rejected": ("The swap was rejected, and what was live stays live.", ""),
+    "failed": ("The swap failed, and what was live stays live.", "The table orchestrator_logs tells more."),
+    "superseded": ("A newer control message came before the swap was live.", "evertable status shows what is."),
+    "pending": ("The swap is not live yet.", "It goes on; evertable status --watch shows how far it is."),
+}
 
 
 class AddressError(EvertableError):
