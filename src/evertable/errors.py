@@ -15,6 +15,7 @@ EvertableError
 ├── EngineError                ENGINE_FAILED           the engine process did not start or died
 │   ├── NotEnoughSlotsError    NOT_ENOUGH_SLOTS
 │   └── QueryFailedError       QUERY_FAILED            one generation's query stopped with an error
+├── NotEnoughMemoryError       NOT_ENOUGH_MEMORY       another generation does not fit
 ├── ChangelogError             CHANGELOG_FORMAT        a record that this version cannot read
 ├── StateFormatError           STATE_FORMAT            the same, in the state topic
 ├── FencedError                FENCED                  another orchestrator of the same app took over
@@ -141,6 +142,10 @@ class QueryFailedError(EngineError):
         super().__init__(what, next_step)
         self.reason = reason
         self.retriable = retriable
+
+
+class NotEnoughMemoryError(EvertableError):
+    condition = "NOT_ENOUGH_MEMORY"
 
 
 class ChangelogError(EvertableError):

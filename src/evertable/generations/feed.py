@@ -18,6 +18,7 @@ PACE_S = 0.01
 """Between two small batches: reading costs by the batch, and viewers are told no more often than that."""
 LARGE = 1_000
 POLL_S = 0.1
+FULL_S = 0.5
 
 log = structlog.get_logger()
 
@@ -39,7 +40,8 @@ class Feed:
     """Keeps a generation's tables up to date until it is closed. It owns the reader.
 
     ``on_caught_up`` is called once, when the tables hold all that the topics held at the build; ``on_failure`` if the
-    changelog cannot be read on, after which the tables stay as they are. Both on the feed's thread.
+    changelog cannot be read on, after which the tables stay as they are. Both on the feed's thread. While ``has_room``
+    says no, nothing is read.
     """
 
     def __init__(
@@ -50,16 +52,19 @@ class Feed:
         *,
         on_caught_up: Callable[[], None] = lambda: None,
         on_failure: Callable[[Exception], None] = lambda error: None,
+        has_room: Callable[[], bool] = lambda: True,
         pace_s: float = PACE_S,
     ) -> None:
         self.tables = tables
         self.folded = 0
         """Changelog records."""
         self.failure: Exception | None = None
+        self.is_full = False
         self._reader = reader
         self._caught_up = caught_up
         self._on_caught_up = on_caught_up
         self._on_failure = on_failure
+        self._has_room = has_room
         self._pace_s = pace_s
         self._lock = threading.Lock()
         self._committed: list[Mapping[SourcePartition, int]] = []
@@ -112,6 +117,10 @@ class Feed:
     def _run(self) -> None:
         try:
             while not self._closing.is_set():
+                self.is_full = not self._has_room()
+                if self.is_full:
+                    self._closing.wait(FULL_S)
+                    continue
                 started = time.monotonic()
                 changes = self._reader.poll(POLL_S)
                 if changes is not None:

@@ -11,22 +11,34 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import structlog
 
 from evertable.changelog.schema import Side
 from evertable.config import Config
 from evertable.control.messages import Condition, ControlMessage, Folded, Rejected, Resolved, keys_of, resolve
-from evertable.control.wiring import Wiring
 from evertable.engine.protocol import Died, Event, Failed, Progress, Started
-from evertable.errors import EvertableError, NotEnoughSlotsError
+from evertable.errors import EvertableError, NotEnoughMemoryError, NotEnoughSlotsError
+from evertable.generations.counts import Counts
 from evertable.generations.desk import Desk, iso, iso_of_ms
+from evertable.generations.display import Display, said
+from evertable.generations.happenings import Answer, Broken, Built, Ended, Happening, Message, Stop, Warm
 from evertable.generations.life import Action, Build, End, Life, Publish, Result, Settle, State
 from evertable.generations.notebook import Notebook
-from evertable.generations.records import ControlOffset, GenerationRow, Numbers, PreviousWiring, Record, Verdict
+from evertable.generations.observed import (
+    Change,
+    KafkaAway,
+    KafkaBack,
+    PartitionsGrew,
+    Report,
+    Rewound,
+    TopicBack,
+    TopicRecreated,
+)
+from evertable.generations.records import ControlOffset, Numbers, PreviousWiring, Record, Verdict
 from evertable.generations.running import Running, Site
+from evertable.generations.watch import TopicWatch
 from evertable.tables.table import Table
 
 BEAT_S = 1.0
@@ -35,49 +47,6 @@ STOP_S = 8.0
 FLUSH_S = 5.0
 
 log = structlog.get_logger()
-
-
-@dataclass(frozen=True)
-class Message:
-    """Someone wants something: a record of the control topic, or a direct wish, answered through ``answer``."""
-
-    record: ControlMessage
-    answer: Future[Mapping[str, Any]] | None = None
-
-
-@dataclass(frozen=True)
-class Built:
-    generation: int
-    error: Exception | None
-
-
-@dataclass(frozen=True)
-class Warm:
-    generation: int
-
-
-@dataclass(frozen=True)
-class Broken:
-    """A generation that cannot go on as it is."""
-
-    generation: int
-    reason: str
-
-
-@dataclass(frozen=True)
-class Ended:
-    generation: int
-    error: Exception | None
-
-
-@dataclass(frozen=True)
-class Stop:
-    """``failure``: why it must, though nobody asked for it."""
-
-    failure: Exception | None = None
-
-
-Happening = Message | Built | Warm | Broken | Ended | Event | Stop
 
 
 class Publisher(Protocol):
@@ -101,8 +70,11 @@ class Orchestrator:
         desk: Desk,
         publisher: Publisher,
         notebook: Notebook,
+        watch: TopicWatch,
+        counts: Counts,
         topic_exists: Callable[[Side, str], bool],
         publication: int = 0,
+        last_applied: str | None = None,
     ) -> None:
         self.failure: Exception | None = None
         """What ended it, if it was not told to."""
@@ -113,17 +85,19 @@ class Orchestrator:
         self._desk = desk
         self._publisher = publisher
         self._notebook = notebook
+        self._watch = watch
+        self._counts = counts
         self._topic_exists = topic_exists
         self._events: queue.SimpleQueue[Happening] = queue.SimpleQueue()
         self._workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="evertable-generation")
         self._running: dict[int, Running] = {}
         self._builds: dict[int, Future[None]] = {}
-        self._rows: dict[int, GenerationRow] = {}
         self._open: dict[Request, tuple[ControlMessage, Mapping[str, str | None]]] = {}
         self._heard: dict[int, int] = {}  # by partition of the control topic: the offset behind the last message
         self._publication = publication
         self._swap_began: dict[int, float] = {}
-        self._last_applied: str | None = None
+        self._display = Display(life, desk, self._running, notebook.write, config.server.max_memory_mb)
+        self._display.last_applied = last_applied
         self._next_beat = 0.0
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="evertable-orchestrator", daemon=True)
@@ -196,7 +170,7 @@ class Orchestrator:
             self._do(self._life.tick(moment))
         if self._next_beat <= moment:
             self._next_beat = moment + BEAT_S
-            self._show()
+            self._display.show()
 
     def _take(self, happened: Happening) -> None:
         moment = time.monotonic()
@@ -214,17 +188,30 @@ class Orchestrator:
                     self._desk.say("WARN", f"Generation {number} was not cleaned up wholly: {error}")
                 self._running.pop(number, None)
                 self._builds.pop(number, None)
+                self._swap_began.pop(number, None)
                 self._do(self._life.ended(number, moment))
             case Stop(failure):
                 self._stopping, self.failure = True, failure
+            case Change() | KafkaAway() | KafkaBack():
+                self._take_report(happened)
             case _:
                 self._take_engine(happened)
+
+    def _take_report(self, report: Report) -> None:
+        """Something happened to a topic that is read. What cannot be read on is built anew."""
+        match report:
+            case TopicRecreated(number) | Rewound(number):
+                self._break(number, str(report))
+            case KafkaBack() | TopicBack() | PartitionsGrew():
+                self._desk.say("INFO", str(report))
+            case _:
+                self._desk.say("WARN", str(report))
 
     def _take_engine(self, event: Event) -> None:
         match event:
             case Started(number) if number in self._running:
                 self._running[number].started = event
-                self._running[number].stale = ""
+                self._running[number].stale, self._running[number].fresh = "", time.monotonic()
             case Progress(number) if number in self._running:
                 self._running[number].made_progress(event)
             case Failed(number, condition, message, retriable) if number in self._running:
@@ -257,7 +244,7 @@ class Orchestrator:
             self._reject(record, verdict, message.answer)
             return
         wiring = verdict.wiring
-        self._desk.say("INFO", f"Control message received ({source}), resolved to {_said(wiring)}")
+        self._desk.say("INFO", f"Control message received ({source}), resolved to {said(wiring)}")
         for warning in verdict.warnings:
             self._desk.say("WARN", f"Control message ({source}): {warning}")
         self._open[request] = (record, verdict.given)
@@ -266,9 +253,7 @@ class Orchestrator:
             message.answer.set_result({"result": "pending", "reason": ""})
         self._do(self._life.want(wiring, time.monotonic(), request))
 
-    def _reject(
-        self, record: ControlMessage, verdict: Rejected, answer: Future[Mapping[str, Any]] | None = None
-    ) -> None:
+    def _reject(self, record: ControlMessage, verdict: Rejected, answer: Answer | None = None) -> None:
         reason = f"{verdict.condition}: {verdict.sentence}"
         self._desk.say("WARN", f"Control message ({_source(record)}) rejected: {reason}")
         self._settle(record, verdict.given, "rejected", reason, answer)
@@ -289,13 +274,13 @@ class Orchestrator:
         given: Mapping[str, str | None],
         result: str,
         reason: str,
-        answer: Future[Mapping[str, Any]] | None = None,
+        answer: Answer | None = None,
     ) -> None:
         self._desk.message((record.partition, record.offset), given, iso_of_ms(record.timestamp), result, reason)
         if answer is not None:
             answer.set_result({"result": result, "reason": reason})
         if result in (Result.APPLIED, Result.UNCHANGED):
-            self._last_applied = iso()
+            self._display.last_applied = iso()
         if record.partition >= 0:
             verdict = Verdict(record.partition, record.offset, record.timestamp, given, result, reason)
             self._notebook.write(verdict, self._next_offset(record.partition))
@@ -320,17 +305,19 @@ class Orchestrator:
                     record, given = self._open.pop(request)
                     self._settle(record, given, result.value, reason)
         if actions:
-            self._show()
+            self._display.show()
 
     def _build(self, action: Build) -> None:
         number = action.generation
         running = self._running.get(number) or Running(self._site, number, action.wiring)
+        if (live := self._life.live) is not None and (tables := self._running[live.number].tables) is not None:
+            running.expected_bytes = tables.nbytes
         running.on_caught_up = lambda: self.post(Warm(number))
         running.on_failure = lambda error: self.post(Broken(number, str(error)))
         self._running[number] = running
         self._swap_began[number] = time.monotonic()
         how = "Resuming" if action.resumed else "Building"
-        self._desk.say("INFO", f"{how} generation {number}: {_said(action.wiring)}")
+        self._desk.say("INFO", f"{how} generation {number}: {said(action.wiring)}")
         self._builds[number] = self._workers.submit(running.build)
         self._builds[number].add_done_callback(lambda job: self.post(Built(number, _error_of(job))))
 
@@ -339,7 +326,7 @@ class Orchestrator:
         if generation is None or generation.state is not State.BUILDING:
             return
         moment = time.monotonic()
-        if isinstance(error, NotEnoughSlotsError) and self._life.lingering:
+        if isinstance(error, NotEnoughSlotsError | NotEnoughMemoryError) and self._life.lingering:
             self._desk.say("INFO", f"Generation {number} does not fit beside those that linger; they are ended first")
             self._do(self._life.make_room(moment))
         elif error is not None:
@@ -347,8 +334,10 @@ class Orchestrator:
             self._desk.say("ERROR", f"Generation {number} was not built: {reason}")
             self._do(self._life.failed(number, reason, moment))
         else:
+            running = self._running[number]
+            if (feed := running.feed) is not None and running.identity is not None:
+                self._watch.add(number, self._config.rewired(running.wiring), running.identity, lambda: feed.positions)
             self._do(self._life.started(number, moment))
-            feed = self._running[number].feed
             if feed is not None and feed.is_caught_up:
                 self._do(self._life.caught_up(number, moment))
 
@@ -361,14 +350,17 @@ class Orchestrator:
             records.append(PreviousWiring(self._life.previous))
         self._notebook.write(*records)
         self._notebook.flush(FLUSH_S)  # before the flip: who restarts in between goes on with the new one
-        publication = self._publisher(number, running.shown(self._config), self._show_status)
+        publication = self._publisher(number, running.shown(self._config), self._display.show_status)
         began = self._swap_began.pop(number, None)
-        how = "live again" if began is None else f"published after {time.monotonic() - began:.1f} s"
+        took = 0.0 if began is None else time.monotonic() - began
+        how = "live again" if began is None else f"published after {took:.1f} s"
+        self._counts.swapped("rolled_back" if began is None else "published", took)
         self._desk.say("INFO", f"Generation {number} {how} (publication {publication})")
 
     def _end(self, number: int) -> None:
         running, job = self._running[number], self._builds.get(number)
         running.give_up()
+        self._watch.remove(number)
 
         def end() -> None:
             self._site.engine.stop(number)  # ends the wait of a build that is under way
@@ -377,6 +369,8 @@ class Orchestrator:
             running.end()
 
         generation = self._life.generations[number]
+        if generation.state in (State.FAILED, State.SUPERSEDED):
+            self._counts.swapped(generation.state.value, time.monotonic() - self._swap_began.get(number, 0.0))
         reason = f": {generation.reason}" if generation.reason else ""
         self._desk.say("INFO", f"Generation {number} {generation.state}{reason}")
         self._workers.submit(end).add_done_callback(lambda done: self.post(Ended(number, _error_of(done))))
@@ -404,66 +398,9 @@ class Orchestrator:
         if halting is not None:
             halting.exception(max(0.1, deadline - time.monotonic()))
 
-    # --- what people see
-
-    def _show(self) -> None:
-        """Brings the tables for people up to date."""
-        for number, generation in self._life.generations.items():
-            if (running := self._running.get(number)) is not None:
-                self._show_generation(running, generation.state, generation.reason)
-        for number in [number for number in self._rows if number not in self._life.generations]:
-            row = replace(self._rows.pop(number), retired=iso())
-            self._desk.generation(row)
-            self._notebook.write(row)
-        self._show_status()
-
-    def _show_generation(self, running: Running, state: State, reason: str) -> None:
-        started, before = running.started, self._rows.get(running.number)
-        row = self._rows[running.number] = GenerationRow(
-            running.number,
-            running.wiring,
-            state.value,
-            running.created,
-            running.published,
-            rows=running.rows or (before.rows if before else 0),
-            reason=reason,
-            query_id=started.query_id if started else "",
-            run_id=started.run_id if started else "",
-        )
-        self._desk.generation(row, running.progress.epoch if running.progress else None)
-
-    def _show_status(self) -> None:
-        live, coming = self._life.live, self._life.coming
-        message = self._coming_said()
-        if live is None:
-            state = coming.state.value if coming else "waiting"
-            wiring = coming.wiring if coming else self._life.wanted
-            self._desk.status(wiring, self._last_applied, 0, state, 0, message)
-            return
-        running = self._running[live.number]
-        stale = running.stale or (live.reason if live.broken else "")
-        if stale:
-            message = f"the data is not kept up to date: {stale}"
-        state = "stale" if stale else "live"
-        self._desk.status(live.wiring, self._last_applied, live.number, state, running.rows, message)
-
-    def _coming_said(self) -> str:
-        """How far the generation has come that is on its way."""
-        coming = self._life.coming
-        if coming is None:
-            failed = [one for one in self._life.generations.values() if one.state is State.FAILED]
-            return failed[-1].reason if failed else ""
-        feed = self._running[coming.number].feed
-        done = f", {feed.progress.fraction:.0%}" if feed is not None and coming.state is State.WARMING else ""
-        return f"generation {coming.number} is {coming.state}{done} ({_said(coming.wiring)})"
-
 
 def _source(record: ControlMessage) -> str:
     return f"partition {record.partition}, offset {record.offset}" if record.partition >= 0 else "direct"
-
-
-def _said(wiring: Wiring) -> str:
-    return f"{wiring.left_topic} {wiring.join} {wiring.right_topic}"
 
 
 def _error_of(job: Future[None]) -> Exception | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,9 @@ from evertable.config import Config, Source
 from evertable.control.wiring import Wiring
 from evertable.engine.process import Engine
 from evertable.engine.protocol import Progress, Started
+from evertable.errors import NotEnoughMemoryError
 from evertable.generations.build import Build, Starts, build, resume
+from evertable.generations.counts import Counts
 from evertable.generations.desk import DEAD_LETTERS, iso
 from evertable.generations.feed import Feed
 from evertable.generations.identity import Identity, identity_of, offsets_of
@@ -36,6 +39,17 @@ class Site:
     checkpoints: str
     ring: Callable[[], None]
     """Tells viewers that a table changed."""
+    counts: Counts
+
+    def has_room(self) -> bool:
+        """Whether the tables take less than they may (``server.max_memory_mb``)."""
+        limit = self.config.server.max_memory_mb
+        return limit is None or self.counts.tables_bytes < limit << 20
+
+    def fits(self, more: int) -> bool:
+        """Whether another generation of that many bytes fits beside those there are."""
+        limit = self.config.server.max_memory_mb
+        return limit is None or self.counts.tables_bytes + more <= limit << 20
 
     def checkpoint(self, generation: int) -> str:
         return f"{self.checkpoints}/g{generation:06d}"
@@ -53,7 +67,7 @@ class Site:
         return sorted(int(path.name[1:]) for path in found)
 
 
-@dataclass
+@dataclass(eq=False)
 class Running:
     """One generation's means. ``build`` and ``end`` take their time: they are for a worker, one after the other."""
 
@@ -62,6 +76,8 @@ class Running:
     wiring: Wiring
     starts: Starts | None = None
     """To resume it from."""
+    expected_bytes: int = 0
+    """What its tables may take: as much as the live ones."""
     on_caught_up: Callable[[], None] = lambda: None
     on_failure: Callable[[Exception], None] = lambda error: None
     created: str = field(default_factory=iso)
@@ -71,6 +87,8 @@ class Running:
     progress: Progress | None = None
     stale: str = ""
     """Why its query does not run at the moment; empty if it does."""
+    fresh: float = field(default_factory=time.monotonic)
+    """When it was last known to run."""
     tables: GenerationTables | None = None
     feed: Feed | None = None
     built: Build | None = None
@@ -79,6 +97,12 @@ class Running:
     def build(self) -> None:
         """From the topics to a running query and tables that fill; raises where that is not possible."""
         site = self.site
+        if not site.fits(self.expected_bytes):
+            raise NotEnoughMemoryError(
+                f"Another generation of about {self.expected_bytes >> 20} MB does not fit into server.max_memory_mb, "
+                f"{site.config.server.max_memory_mb}.",
+                "Raise it, or swap to smaller topics.",
+            )
         config = site.config.rewired(self.wiring)
         checkpoint = site.checkpoint(self.number)
         ids = topic_ids(config)  # before the topics are looked at: one made anew in between must look changed
@@ -97,7 +121,9 @@ class Running:
             self.built.caught_up(),
             on_caught_up=self.on_caught_up,
             on_failure=self.on_failure,
+            has_room=site.has_room,
         ).start()
+        site.counts.began(self)
         self.started = site.engine.start(self.built.spec)
 
     def give_up(self) -> None:
@@ -113,6 +139,7 @@ class Running:
     def end(self) -> None:
         """Ends everything, in the order that leaves nothing behind: the query, its producer, then the topic."""
         self.halt()
+        self.site.counts.retired(self)
         self.site.engine.wait_released(self.number, RELEASE_S)
         self.site.topics.delete(self.number)
         self.site.forget_checkpoint(self.number)
@@ -120,7 +147,7 @@ class Running:
 
     def made_progress(self, progress: Progress) -> None:
         """The engine has committed an epoch."""
-        self.progress, self.stale = progress, ""
+        self.progress, self.stale, self.fresh = progress, "", time.monotonic()
         if self.feed is not None:
             sides = ((Side.LEFT, progress.left), (Side.RIGHT, progress.right))
             self.feed.committed({(side, p): end for side, ends in sides for p, end in ends.items()})

@@ -27,18 +27,22 @@ from evertable.engine.launch import EngineSettings
 from evertable.engine.process import Engine
 from evertable.errors import EvertableError, KafkaUnreachableError, NothingBeforeError, TopicNotFoundError
 from evertable.generations.build import changelog_topics
+from evertable.generations.counts import Counts
 from evertable.generations.desk import DEAD_LETTERS, Desk, iso_of_ms
+from evertable.generations.happenings import Message, Stop
 from evertable.generations.identity import identity_of, mismatch
 from evertable.generations.life import Action, Life, Rules
 from evertable.generations.notebook import Notebook
-from evertable.generations.orchestrator import Message, Orchestrator, Stop
+from evertable.generations.orchestrator import Orchestrator
 from evertable.generations.records import LiveRecord
 from evertable.generations.running import Running, Site
 from evertable.generations.state import State
 from evertable.generations.state_topic import StateTopic
 from evertable.generations.topic_ids import topic_ids
+from evertable.generations.watch import TopicWatch
 from evertable.server.hub import Hub
 from evertable.server.live import create_live_app
+from evertable.server.metrics import Metrics
 from evertable.server.run import Server
 from evertable.tables.catalog import Catalog
 from evertable.tables.table import Table
@@ -67,6 +71,8 @@ class Serving:
         self._direct = itertools.count()
         self._orchestrator: Orchestrator | None = None
         self._life: Life | None = None
+        self._metrics = Metrics()
+        self._counts = Counts(self._metrics)
         self._desk = Desk(self._keys, lambda: self._catalog.ring())
         names = [config.table_of(config.left), config.table_of(config.right), config.joined_table, DEAD_LETTERS]
         self._catalog = Catalog(names, self._desk.tables)
@@ -79,7 +85,9 @@ class Serving:
 
     async def run(self) -> None:
         """The server first, so that people can see how the rest comes up."""
-        app, hub = create_live_app(self._catalog, self._config.server, control=self._wish, rollback=self._roll_back)
+        app, hub = create_live_app(
+            self._catalog, self._config.server, self._metrics, control=self._wish, rollback=self._roll_back
+        )
         async with Server(app, self._config.server) as server:
             self._on_up(server.url)
             try:
@@ -106,7 +114,7 @@ class Serving:
                 return
             topics = ends.enter_context(changelog_topics(config))
             checkpoints = config.engine.checkpoint_dir or str(state_dir() / "checkpoints")
-            site = Site(config, topics, engine, f"{checkpoints}/{config.app}", self._catalog.ring)
+            site = Site(config, topics, engine, f"{checkpoints}/{config.app}", self._catalog.ring, self._counts)
             self._serve(site, state, memory, hub, ends)
 
     def _serve(self, site: Site, state: State, memory: StateTopic, hub: Hub, ends: ExitStack) -> None:
@@ -115,6 +123,8 @@ class Serving:
         life = self._life = Life(_rules(self._config), self._last_number(site, state), fallbacks)
         life.previous = state.previous
         notebook = Notebook(memory, lambda error: orchestrator.post(Stop(error)))
+        watch = TopicWatch(lambda report: orchestrator.post(report))
+        self._metrics.read("evertable_lag_records", lambda: _lag(life, watch))
         orchestrator = self._orchestrator = Orchestrator(
             self._config,
             site,
@@ -122,8 +132,11 @@ class Serving:
             self._desk,
             lambda *flip: self._flip(hub, *flip),
             notebook,
+            watch,
+            self._counts,
             self._topic_exists,
             state.publication,
+            state.live.published if state.live else None,
         )
         self._catalog.count_from(state.publication)
         site.engine.listen(orchestrator.post)
@@ -131,6 +144,8 @@ class Serving:
         self._clean_up(site, set(life.generations))
         notebook.start()
         ends.callback(notebook.close)
+        watch.start()
+        ends.callback(watch.close)
         orchestrator.start(first)
         if self._control is not None:
             listener = Listener(self._control, after, lambda m: orchestrator.post(Message(m)), create_ok=True)
@@ -276,6 +291,13 @@ class Serving:
 def _rules(config: Config) -> Rules:
     swap = config.swap
     return Rules(swap.mode.value == "eager", swap.timeout_s, swap.linger_s, swap.max_lingering)
+
+
+def _lag(life: Life, watch: TopicWatch) -> Mapping[tuple[str, str], float]:
+    """Of the live generation, by source and partition."""
+    live = life.live
+    lag = watch.lag(live.number) if live else {}
+    return {(source, str(partition)): float(behind) for (source, partition), behind in lag.items()}
 
 
 def _in_background(work: Callable[[], Any]) -> Future[Any]:

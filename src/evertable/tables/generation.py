@@ -72,6 +72,10 @@ class GenerationTables:
         return sum(map(len, self._rejected))
 
     @property
+    def rejects_by_source(self) -> dict[str, int]:
+        return {source.name: len(seen) for source, seen in zip(self._inputs, self._rejected, strict=True)}
+
+    @property
     def waiting(self) -> int:
         """How many pairs wait for a row."""
         return sum(map(len, self._waiting))

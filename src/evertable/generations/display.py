@@ -1,0 +1,91 @@
+"""What people see of the orchestrator: its life of generations as rows of the operators' tables."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from evertable.control.wiring import Wiring
+from evertable.generations.desk import Desk, iso
+from evertable.generations.life import Life, State
+from evertable.generations.records import GenerationRow, Record
+from evertable.generations.running import Running
+
+
+class Display:
+    """Keeps ``orchestrator_status`` and ``generations`` as things are; ended generations are remembered."""
+
+    def __init__(
+        self,
+        life: Life,
+        desk: Desk,
+        running: Mapping[int, Running],
+        remember: Callable[[Record], None],
+        max_memory_mb: int | None,
+    ) -> None:
+        self.last_applied: str | None = None
+        self._life = life
+        self._desk = desk
+        self._running = running
+        self._remember = remember
+        self._max_memory_mb = max_memory_mb
+        self._rows: dict[int, GenerationRow] = {}
+
+    def show(self) -> None:
+        """Brings the tables for people up to date."""
+        for number, generation in self._life.generations.items():
+            if (running := self._running.get(number)) is not None:
+                self._show_generation(running, generation.state, generation.reason)
+        for number in [number for number in self._rows if number not in self._life.generations]:
+            row = replace(self._rows.pop(number), retired=iso())
+            self._desk.generation(row)
+            self._remember(row)
+        self.show_status()
+
+    def _show_generation(self, running: Running, state: State, reason: str) -> None:
+        started, before = running.started, self._rows.get(running.number)
+        row = self._rows[running.number] = GenerationRow(
+            running.number,
+            running.wiring,
+            state.value,
+            running.created,
+            running.published,
+            rows=running.rows or (before.rows if before else 0),
+            reason=reason,
+            query_id=started.query_id if started else "",
+            run_id=started.run_id if started else "",
+        )
+        self._desk.generation(row, running.progress.epoch if running.progress else None)
+
+    def show_status(self) -> None:
+        live, coming = self._life.live, self._life.coming
+        message = self._comingsaid()
+        if live is None:
+            state = coming.state.value if coming else "waiting"
+            wiring = coming.wiring if coming else self._life.wanted
+            self._desk.status(wiring, self.last_applied, 0, state, 0, message)
+            return
+        running = self._running[live.number]
+        stale = running.stale or (live.reason if live.broken else "")
+        if running.feed is not None and running.feed.is_full:
+            stale = f"the tables take all of server.max_memory_mb, {self._max_memory_mb}"
+        if stale:
+            message = f"not kept up to date for {time.monotonic() - running.fresh:.0f} s: {stale}"
+        state = "stale" if stale else "live"
+        self._desk.status(live.wiring, self.last_applied, live.number, state, running.rows, message)
+
+    def _comingsaid(self) -> str:
+        """How far the generation has come that is on its way."""
+        coming = self._life.coming
+        if coming is None:
+            failed = [one for one in self._life.generations.values() if one.state is State.FAILED]
+            return failed[-1].reason if failed else ""
+        feed = self._running[coming.number].feed
+        done = f", {feed.progress.fraction:.0%}" if feed is not None and coming.state is State.WARMING else ""
+        return f"generation {coming.number} is {coming.state}{done} ({said(coming.wiring)})"
+
+
+def said(wiring: Wiring) -> str:
+    """A wiring in a sentence."""
+    return f"{wiring.left_topic} {wiring.join} {wiring.right_topic}"

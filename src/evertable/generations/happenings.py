@@ -1,0 +1,57 @@
+"""What the orchestrator is told: one event after the other, from control, workers, feeds, the engine and the watch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+from evertable.control.messages import ControlMessage
+from evertable.engine.protocol import Event
+from evertable.generations.observed import Report
+
+Answer = Future[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Message:
+    """Someone wants something: a record of the control topic, or a direct wish, answered through ``answer``."""
+
+    record: ControlMessage
+    answer: Answer | None = None
+
+
+@dataclass(frozen=True)
+class Built:
+    generation: int
+    error: Exception | None
+
+
+@dataclass(frozen=True)
+class Warm:
+    generation: int
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A generation that cannot go on as it is."""
+
+    generation: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Ended:
+    generation: int
+    error: Exception | None
+
+
+@dataclass(frozen=True)
+class Stop:
+    """``failure``: why it must, though nobody asked for it."""
+
+    failure: Exception | None = None
+
+
+Happening = Message | Built | Warm | Broken | Ended | Event | Report | Stop
