@@ -78,8 +78,8 @@ class StateLog:
             logger=QUIET,
         )
 
-    def append(self, key: str, value: bytes | None, timeout_s: float | None = None) -> None:
-        """Adds one record, whoever owns the app, and returns when it is there."""
+    def append(self, key: str, value: bytes | None, timeout_s: float | None = None) -> int:
+        """Adds one record, whoever owns the app, and returns its offset when it is there."""
         timeout_s = self._timeout_s if timeout_s is None else timeout_s
         producer = Producer(
             {
@@ -90,15 +90,15 @@ class StateLog:
             },
             logger=QUIET,
         )
-        failures: list[KafkaError] = []
-        producer.produce(
-            self.topic, value, key, partition=0, on_delivery=lambda error, _: failures.append(error) if error else None
-        )
-        unsent = producer.flush(timeout_s + 1)
-        if failures:
-            raise self.error(failures[0])
-        if unsent:
+        told: list[tuple[KafkaError | None, Message]] = []
+        producer.produce(self.topic, value, key, partition=0, on_delivery=lambda *answer: told.append(answer))
+        producer.flush(timeout_s + 1)
+        if not told:
             raise self.error(KafkaError(KafkaError._TIMED_OUT))
+        error, message = told[0]
+        if error is not None:
+            raise self.error(error)
+        return place(message)[1]
 
     def error(self, error: KafkaError) -> EvertableError:
         """What an operator should read."""
@@ -134,7 +134,8 @@ class StateReader:
     def __init__(self, properties: dict[str, Any], topic: str, offset: int, timeout_s: float) -> None:
         self._topic = topic
         self._timeout_s = timeout_s
-        self._next = 0
+        self.next = 0
+        """The offset that is read next."""
         self._consumer = PlainConsumer(properties, _READING)
         self._consumer.kafka.assign([TopicPartition(topic, 0, offset)])
 
@@ -142,7 +143,7 @@ class StateReader:
         """What is there by now and was not read yet."""
         deadline = time.monotonic() + self._timeout_s
         end = self._end()
-        while self._next < end:
+        while self.next < end:
             if time.monotonic() > deadline:
                 raise KafkaUnreachableError(
                     f"Kafka at {self._consumer.servers} did not show all of '{self._topic}' in {self._timeout_s:g} s.",
@@ -156,10 +157,10 @@ class StateReader:
         for message in [] if first is None else [first, *self._consumer.kafka.consume(10_000, 0)]:
             error = message.error()
             if error is None:
-                self._next = place(message)[1] + 1
+                self.next = place(message)[1] + 1
                 yield message
             elif error.code() == KafkaError._PARTITION_EOF:
-                self._next = place(message)[1]  # further than the last record, behind what ended its transaction
+                self.next = place(message)[1]  # further than the last record, behind what ended its transaction
             elif error.code() not in PASSING and not error.retriable():
                 raise self._consumer.error(error, self._topic)
 

@@ -104,7 +104,6 @@ class StateTopic:
             self._log.make()
             with closing(self._log.reader()) as reader:
                 self._fold(reader.to_the_end())
-                self._log.append(self.owner.key, encode(self.owner))
                 self._claimed = True
                 try:
                     self._take_over(reader, wait_s)
@@ -156,20 +155,27 @@ class StateTopic:
         self.close()
 
     def _take_over(self, reader: StateReader, wait_s: float) -> None:
-        try:
-            self._shut_others_out(self._timeout_s)
-        except KafkaException as problem:
-            raise self._log.error(problem.args[0]) from problem
-        self._fold(reader.to_the_end())  # all that they had written, for they can write no more
-        claim = self._ownership.own
-        if claim is None:
-            raise EvertableError(f"The state topic '{self.topic}' has lost a record that was just written.")
-        self.owner = replace(self.owner, claimed=claim.claimed)
+        while (claim := self._claim(reader)) is None:  # a later one that has left by now had taken us for dead
+            log.debug("owner_claims_again")
+        # All before this was seen, so whoever claims behind it comes after us, and nobody else does.
+        self.owner = replace(self.owner, claimed=reader.next - 1)
         self._wait_for_others(reader, claim.at_ms, wait_s)
         gone = [sign.owner for sign in self._ownership.others]
         for owner in gone:
             log.warning("owner_silent", owner=str(owner), waited_s=wait_s)
         self._commit({self.owner.key: encode(self.owner), **{owner.key: None for owner in gone}}, self._timeout_s)
+
+    def _claim(self, reader: StateReader) -> Sign | None:
+        """Claims the app, shuts the others out, and reads all that they had written; FencedError if one came later."""
+        self.owner = replace(self.owner, claimed=None)
+        self.owner = replace(self.owner, claimed=self._log.append(self.owner.key, encode(self.owner)))
+        try:
+            self._shut_others_out(self._timeout_s)
+        except KafkaException as problem:
+            raise self._log.error(problem.args[0]) from problem
+        self._fold(reader.to_the_end())
+        self._stop_if_succeeded(self._ownership)
+        return self._ownership.own
 
     def _wait_for_others(self, reader: StateReader, claimed_ms: int, wait_s: float) -> None:
         """Until none of them can be running; the broker's clock tells their age, ours only how long this takes."""

@@ -128,23 +128,15 @@ class TopicWatch:
         """Looks once at all topics, and reports; what the thread does again and again."""
         with self._lock:
             sources = [source for sources in self._watched.values() for source in sources]
-        # Positions first: what was reached cannot be behind an end that is asked for later.
+        # Positions first: no end that is asked for later can be before what was reached.
         positions = [source.positions() for source in sources]
-        seen: dict[tuple[_Cluster, str], Observed | None] = {}
-        silent: set[_Cluster] = set()
+        topics: dict[_Cluster, set[str]] = {}
+        for source in sources:
+            topics.setdefault(source.cluster, set()).add(source.history.topic)
+        seen = {cluster: self._look_at(cluster, names) for cluster, names in topics.items()}
         for source, reached in zip(sources, positions, strict=True):
-            cluster, topic = source.cluster, source.history.topic
-            if cluster in silent or self._closing.is_set():
-                continue
-            try:
-                if (cluster, topic) not in seen:
-                    seen[cluster, topic] = cluster.look(topic)
-            except KafkaException as problem:
-                silent.add(cluster)
-                self._is_away(cluster, explain(problem.args[0], topic, cluster.servers).what)
-                continue
-            self._is_back(cluster)
-            self._tell(source, seen[cluster, topic], reached)
+            if (found := seen[source.cluster]) is not None:
+                self._tell(source, found[source.history.topic], reached)
 
     def start(self) -> Self:
         self._thread.start()
@@ -183,12 +175,19 @@ class TopicWatch:
         for change in history.missing() if found is None else history.found(found, positions):
             self._on_report(change)
 
-    def _is_away(self, cluster: _Cluster, reason: str) -> None:
-        if not cluster.away:
-            cluster.away = True
-            self._on_report(KafkaAway(cluster.servers, reason))
-
-    def _is_back(self, cluster: _Cluster) -> None:
+    def _look_at(self, cluster: _Cluster, topics: Iterable[str]) -> dict[str, Observed | None] | None:
+        """All of these topics of a cluster; None if it does not tell."""
+        found: dict[str, Observed | None] = {}
+        for topic in topics:
+            try:
+                found[topic] = cluster.look(topic)
+            except KafkaException as problem:
+                if not cluster.away:
+                    reason = explain(problem.args[0], topic, cluster.servers).what
+                    self._on_report(KafkaAway(cluster.servers, reason))
+                cluster.away = True
+                return None
         if cluster.away:
-            cluster.away = False
             self._on_report(KafkaBack(cluster.servers))
+        cluster.away = False
+        return found

@@ -1,0 +1,54 @@
+"""Who owns an app follows from the order of the claims alone, and how long to wait from the broker's clock alone."""
+
+from __future__ import annotations
+
+from evertable.generations.ownership import Ownership, Sign
+from evertable.generations.records import Owner
+
+
+def sign(name: str, offset: int, at_ms: int, claimed: int | None = None, *, leaving: bool = False) -> Sign:
+    return Sign(Owner(name, "host", 1, "2026-01-31T09:00:00+00:00", claimed, leaving), offset, at_ms)
+
+
+def seen_by(name: str, *signs: Sign) -> Ownership:
+    ownership = Ownership(name)
+    for each in signs:
+        ownership.heard(each)
+    return ownership
+
+
+def successor(of: Ownership, claimed: int) -> str | None:
+    found = of.successor(claimed)
+    return found.id if found else None
+
+
+def test_the_one_that_claimed_last_owns_the_app() -> None:
+    """However late an earlier one was last heard of."""
+    signs = sign("a", 9, 900, claimed=1), sign("b", 5, 500), sign("c", 3, 300)
+    assert successor(seen_by("a", *signs), claimed=1) == "b"
+    assert successor(seen_by("c", *signs), claimed=3) == "b"
+    assert successor(seen_by("b", *signs), claimed=5) is None
+
+
+def test_one_that_left_is_not_waited_for() -> None:
+    ownership = seen_by("b", sign("a", 1, 1_000), sign("b", 2, 2_000))
+    assert ownership.wait_ms(2_000, lease_s=4) == 3_000
+    ownership.left("owner/a")
+    assert ownership.wait_ms(2_000, lease_s=4) == 0
+
+
+def test_one_that_is_silent_is_waited_for_until_its_lease_is_over() -> None:
+    ownership = seen_by("b", sign("a", 1, 1_000), sign("b", 2, 9_000))
+    assert [ownership.wait_ms(now, lease_s=4) for now in (3_000, 4_999, 5_000, 90_000)] == [2_000, 1, 0, 0]
+
+
+def test_one_that_has_begun_to_stop_is_given_more_time() -> None:
+    ownership = seen_by("b", sign("a", 1, 1_000), sign("a", 3, 3_000, claimed=1, leaving=True))
+    assert ownership.wait_ms(9_000, lease_s=4, leaving_s=15) == 9_000
+
+
+def test_all_that_may_be_running_are_waited_for() -> None:
+    """The one before may itself have been waiting for its predecessor."""
+    ownership = seen_by("c", sign("a", 1, 1_000), sign("b", 2, 2_000))
+    ownership.left("owner/b")
+    assert ownership.wait_ms(2_000, lease_s=4) == 3_000
