@@ -31,6 +31,7 @@ from evertable.protocol.frames import (
 )
 from evertable.protocol.page import PageRows, page_tail
 from evertable.protocol.patch import Patch, patch_tail
+from evertable.protocol.values import MAX_TEXT
 from evertable.views.view import View
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "PROTOCOL.md").read_text()
@@ -123,6 +124,7 @@ def test_limits() -> None:
     assert documented["subscriptions on a socket"] == Limits().subscriptions
     assert documented["bytes in a client's frame"] == MAX_FRAME_BYTES
     assert documented["characters in a filter"] == MAX_FILTER_CHARS
+    assert documented["characters of a text in a page"] == MAX_TEXT
     assert examples()["welcome"]["limits"] == asdict(Limits())
 
 

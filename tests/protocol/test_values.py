@@ -18,7 +18,7 @@ from tests.changelog.strategies import columns, values
 
 from evertable.config.columns import Column, ColumnType
 from evertable.protocol.decoding import from_json, rows_from_json
-from evertable.protocol.values import MAX_SAFE, rows_of
+from evertable.protocol.values import MAX_SAFE, MAX_TEXT, rows_of
 from evertable.tables.table import schema_of
 
 
@@ -76,6 +76,15 @@ def in_json(type_: str, value: Any) -> Any:
 def test_a_value_is_written_as(type_: str, value: Any, written: Any) -> None:
     assert in_json(type_, value) == written
     assert type(in_json(type_, value)) is type(written)
+    assert in_json(type_, None) is None
+
+
+@pytest.mark.parametrize("type_", ["string", "json"])
+def test_long_texts_are_cut(type_: str) -> None:
+    """With their length, in characters; what is not too long in characters may be so in bytes."""
+    for whole in ("x" * MAX_TEXT, "€" * MAX_TEXT, "𝄞" * MAX_TEXT, ""):
+        assert in_json(type_, whole) == whole
+    assert in_json(type_, "é" * 1_000_000) == "é" * MAX_TEXT + "… (1000000 characters)"
     assert in_json(type_, None) is None
 
 

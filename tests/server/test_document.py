@@ -10,7 +10,8 @@ from starlette.routing import Route
 from tests.server.conftest import settings
 
 from evertable import errors
-from evertable.server import downloads, gate, listen, operations, refusals, rest, run
+from evertable.protocol.values import MAX_TEXT
+from evertable.server import downloads, gate, heads, listen, operations, refusals, rest, run
 from evertable.server.app import create_app
 from evertable.server.metrics import METRICS
 from evertable.server.parameters import PAGE, SHAPE
@@ -74,6 +75,11 @@ def test_conditions() -> None:
         ("requests in line for a worker", str(rest.MAX_WAITING)),
         ("bytes in a body", f"{operations.MAX_BODY:,}"),
         ("bytes in a request's head, its address included", f"{run.MAX_HEAD_BYTES:,}"),
+        (
+            "from the connection, or the last answer, to a request's head",
+            f"{heads.HEAD_S:.0f} s, then the connection is cut",
+        ),
+        ("characters of a text in a page", f"{MAX_TEXT:,}, then it is cut as in [PROTOCOL.md](PROTOCOL.md#values)"),
         ("stopping", f"requests under way get {run.GRACE_S} s, then connections are cut"),
     ],
 )

@@ -61,5 +61,18 @@ def test_whoever_shows_it_is_told() -> None:
 
 def test_a_row_that_does_not_fit_is_refused() -> None:
     table = BoundedTable(COLUMNS, 5)
+    told: list[None] = []
+    table._on_change = lambda: told.append(None)
     with pytest.raises(ValueError, match="3 values for a table of 2 columns"):
-        table.append([("a", 1, 2)])
+        table.append([("a", 1), ("a", 1, 2)])
+    for row in [("a", "1"), ("a", 2**63), (1, 1), (b"\xff", 1)]:
+        with pytest.raises(ValueError, match=r"the column '(key|n)' cannot hold this"):
+            table.put({"x": ("x", 1), "y": row})
+    assert (table.rows(), table.extent.version, told) == ([], 0, [])
+
+
+def test_text_that_is_no_unicode_is_shown_as_far_as_it_is() -> None:
+    """JSON may hold half of a surrogate pair; it must not take the table from those who look at it."""
+    table = BoundedTable(COLUMNS, 5)
+    table.append([("a\ud800b", 1), (None, None), ("ok", 2)])
+    assert rows_of(table) == [("a?b", 1), (None, None), ("ok", 2)]

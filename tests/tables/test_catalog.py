@@ -59,6 +59,26 @@ def test_whoever_holds_a_publication_sees_one_generation() -> None:
     assert catalog.current.number == 2_001
 
 
+def test_whoever_publishes_gets_his_own_publication() -> None:
+    """Though another thread publishes at the same time."""
+    catalog = Catalog(["users_ui", "accounts_ui", "final_ui"])
+    got: dict[int, list[tuple[int, int]]] = {1: [], 2: []}
+
+    def flip(generation: int) -> None:
+        shown = tables(generation)
+        for _ in range(500):
+            publication = catalog.publish(generation, shown)
+            got[generation].append((publication.generation, publication.number))
+
+    threads = [threading.Thread(target=flip, args=(generation,)) for generation in got]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(generation == mine for mine, seen in got.items() for generation, _ in seen)
+    assert sorted(number for seen in got.values() for _, number in seen) == list(range(1, 1_001))
+
+
 def test_listeners_are_told_until_they_leave() -> None:
     catalog, told = Catalog(["users_ui", "accounts_ui", "final_ui"]), list[int]()
     leave = catalog.listen(lambda: told.append(catalog.current.number))

@@ -8,10 +8,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from evertable.config.columns import Column, Kind
 from evertable.protocol.page import Row
 
+MAX_TEXT = 8_192  # characters of a cell
 MAX_SAFE = 2**53 - 1  # beyond it JavaScript's numbers have gaps
 
 _YEAR_0 = np.datetime64("0000-01-01")
@@ -25,6 +27,18 @@ def rows_of(batch: pa.RecordBatch, columns: Sequence[Column]) -> list[Row]:
         return [()] * batch.num_rows
     values = (_JSON[column.type.kind](array) for column, array in zip(columns, batch.columns, strict=True))
     return list(zip(*values, strict=True))
+
+
+def _texts(array: pa.Array) -> list[Any]:
+    """Long ones cut: a page is to be looked at, and a hundred rows with a megabyte in each are none."""
+    values = array.to_pylist()
+    if (pc.max(pc.binary_length(array)).as_py() or 0) > MAX_TEXT:  # in bytes, which are no fewer than characters
+        values = [text if text is None or len(text) <= MAX_TEXT else _cut(text) for text in values]
+    return values  # type: ignore[no-any-return]
+
+
+def _cut(text: str) -> str:
+    return f"{text[:MAX_TEXT]}… ({len(text)} characters)"
 
 
 def _as_is(array: pa.Array) -> list[Any]:
@@ -95,7 +109,7 @@ def _without_nulls(array: pa.Array, plain: pa.DataType) -> npt.NDArray[Any]:
 
 
 _JSON: Mapping[Kind, Callable[[pa.Array], list[Any]]] = {
-    Kind.STRING: _as_is,
+    Kind.STRING: _texts,
     Kind.BOOLEAN: _as_is,
     Kind.INT: _as_is,
     Kind.LONG: _longs,
@@ -104,5 +118,5 @@ _JSON: Mapping[Kind, Callable[[pa.Array], list[Any]]] = {
     Kind.DECIMAL: _decimals,
     Kind.DATE: _dates,
     Kind.TIMESTAMP: _timestamps,
-    Kind.JSON: _as_is,
+    Kind.JSON: _texts,
 }

@@ -22,6 +22,6 @@ def create_live_app(
     metrics.read("evertable_sockets", lambda: len(sockets))
     metrics.read("evertable_sockets_blocked", lambda: sockets.blocked)
     metrics.read("evertable_subscriptions", lambda: hub.subscriptions)
-    metrics.read("evertable_frames_sent_total", lambda: {(kind,): count for kind, count in hub.sent.items()})
+    metrics.read("evertable_frames_sent_total", lambda: {(kind,): count for kind, count in dict(hub.sent).items()})
     metrics.read("evertable_sent_bytes_total", lambda: hub.sent_bytes)
     return create_app(catalog, settings, websocket=sockets, lifespan=hub.running, metrics=metrics, **options), hub

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import orjson
-
 from evertable.config.columns import Column
 from evertable.errors import NotReadyError, TableNotFoundError
 from evertable.protocol.answers import Stamp
-from evertable.protocol.page import page_tail
+from evertable.protocol.page import PageRows, page_tail
 from evertable.protocol.values import rows_of
 from evertable.server.parameters import Pairs, view_of
 from evertable.tables.catalog import Catalog, Publication
@@ -74,6 +72,6 @@ def page(catalog: Catalog, name: str, pairs: Pairs, max_page: int) -> bytes:
         ordered = query.order(snapshot)
         version, total = snapshot.extent.version, len(ordered)
         batch = snapshot.take(ordered[view.offset : view.offset + view.limit], places)
-    rows = [orjson.dumps(row) for row in rows_of(batch, columns)]
+    rows = PageRows.of(range(batch.num_rows), rows_of(batch, columns)).json
     stamp = Stamp(current.number, version, current.generation)
     return b"{" + page_tail(name, stamp, total, view.offset, columns, rows)

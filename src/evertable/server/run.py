@@ -16,6 +16,7 @@ from starlette.types import ASGIApp
 
 from evertable.config.server import Server as Settings
 from evertable.protocol.frames import MAX_FRAME_BYTES
+from evertable.server.heads import HeadsInTime
 from evertable.server.listen import BACKLOG, address_of, listeners, tls_context
 from evertable.server.security import check_exposure
 from evertable.server.wire import WireProtocol
@@ -64,7 +65,7 @@ class Server:
         self._uvicorn = _Uvicorn(
             uvicorn.Config(
                 self._app,
-                http="h11",
+                http=HeadsInTime,
                 ws=WireProtocol,
                 ws_per_message_deflate=False,
                 ws_max_size=MAX_FRAME_BYTES,

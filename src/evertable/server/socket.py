@@ -183,12 +183,13 @@ class Socket:
                 self.sending = True
                 await self._wire.ready()
                 if lacking := self._next_frame():
-                    await self._wire.write(lacking[1])
-                    self._hub.count(*lacking)
+                    kind, start, rest = lacking
+                    await self._wire.write(start, rest)
+                    self._hub.count(kind, len(start) + len(rest))
                 self.sending = False
 
-    def _next_frame(self) -> tuple[str, bytes] | None:
-        """What the subscription lacks that has waited longest, if it lacks anything by now."""
+    def _next_frame(self) -> tuple[str, bytes, bytes] | None:
+        """What the subscription lacks that has waited longest, if it lacks anything by now: kind, prefix and tail."""
         subscription = next(iter(self._news))
         del self._news[subscription]
         current, view = self._subscriptions.get(subscription.id, (None, None))
@@ -196,12 +197,12 @@ class Socket:
             return None  # it looks at something else, or at nothing
         if (tail := view.frame_for(subscription)) is None:
             return None
-        return tail.kind, answers.prefix(tail.kind, subscription.id, subscription.tag) + tail.data
+        return tail.kind, answers.prefix(tail.kind, subscription.id, subscription.tag), tail.data
 
     async def _tell(self, kind: str, frame: bytes) -> None:
         await self._wire.ready()
         await self._wire.write(frame)
-        self._hub.count(kind, frame)
+        self._hub.count(kind, len(frame))
 
     async def _close(self, code: CloseCode, reason: str) -> None:
         with suppress(OSError, RuntimeError, TimeoutError):  # it may be closed already, or take nothing

@@ -20,6 +20,8 @@ EXTENSION = "evertable.wire"
 CLOSE_S = 5.0
 """For a viewer to take the end of a connection; then it is cut."""
 
+_LARGE = 1 << 16  # bytes; copying so many takes longer than telling the system twice
+
 _TEXT = 0x81  # a text frame that is not continued; a server's frames are not masked (RFC 6455)
 
 
@@ -30,7 +32,9 @@ class Wire(Protocol):
         """Returns when the viewer can take a frame; raises OSError if it is gone."""
         ...
 
-    async def write(self, frame: bytes) -> None: ...
+    async def write(self, start: bytes, rest: bytes = b"") -> None:
+        """Sends a frame that is made of these two."""
+        ...
 
 
 class WireProtocol(WebSocketsSansIOProtocol):
@@ -50,12 +54,17 @@ class WireProtocol(WebSocketsSansIOProtocol):
         if self.disconnected or self.close_sent or self.transport.is_closing():
             raise ClientDisconnected
 
-    async def write(self, frame: bytes) -> None:
-        self.transport.write(_head(len(frame)) + frame)
+    async def write(self, start: bytes, rest: bytes = b"") -> None:
+        head = _head(len(start) + len(rest))
+        if len(rest) < _LARGE:
+            self.transport.write(head + start + rest)
+        else:
+            self.transport.write(head + start)
+            self.transport.write(rest)
 
     def handle_ping(self) -> None:
-        """Of the pings of a viewer that takes nothing, the last one is answered (RFC 6455, 5.5.3)."""
-        self._pong = b"".join(self.conn.data_to_send())
+        """Of the pings of a viewer that takes nothing, only the last ones are answered (RFC 6455, 5.5.3)."""
+        self._pong = b"".join(self.conn.data_to_send()) or self._pong  # the answers to all that came with it
         if self.writable.is_set():
             self._answer_ping()
 
@@ -96,8 +105,8 @@ class AsgiWire:
     async def ready(self) -> None:
         pass
 
-    async def write(self, frame: bytes) -> None:
-        await self._send({"type": "websocket.send", "text": frame.decode()})
+    async def write(self, start: bytes, rest: bytes = b"") -> None:
+        await self._send({"type": "websocket.send", "text": (start + rest).decode()})
 
 
 def wire_of(scope: Scope, send: Send) -> Wire:

@@ -21,6 +21,7 @@ class BoundedTable:
     def __init__(self, columns: Sequence[Column], limit: int, on_change: Callable[[], None] = lambda: None) -> None:
         self.columns = tuple(columns)
         self.lock = threading.RLock()
+        self._schema = schema_of(self.columns)
         self._limit = limit
         self._on_change = on_change
         self._rows: dict[int, Row] = {}  # by slot, in order of arrival
@@ -71,11 +72,10 @@ class BoundedTable:
     def _write(self, rows: Sequence[tuple[Hashable | None, Row]]) -> None:
         if not rows:
             return
+        fitting = self._fitting([row for _, row in rows])  # before any is written: half a batch would not be told
         with self.lock:
             self._version += 1
-            for key, row in rows:
-                if len(row) != len(self.columns):
-                    raise ValueError(f"a row of {len(row)} values for a table of {len(self.columns)} columns")
+            for (key, _), row in zip(rows, fitting, strict=True):
                 slot = self._slots.get(key, self._first + len(self._rows)) if key is not None else None
                 slot = self._first + len(self._rows) if slot is None else slot
                 if key is not None:
@@ -85,6 +85,22 @@ class BoundedTable:
                 if len(self._rows) > self._limit:
                     self._drop_first()
         self._on_change()
+
+    def _fitting(self, rows: Sequence[Row]) -> list[Row]:
+        """The rows as they can be shown; ValueError if one does not fit: it would take the table from all viewers."""
+        for row in rows:
+            if len(row) != len(self.columns):
+                raise ValueError(f"a row of {len(row)} values for a table of {len(self.columns)} columns")
+        columns = []
+        for field, values in zip(self._schema, zip(*rows, strict=True), strict=True):
+            try:
+                pa.array(values, field.type)
+            except UnicodeEncodeError:
+                values = tuple(_encodable(value) if isinstance(value, str) else value for value in values)
+            except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+                raise ValueError(f"the column '{field.name}' cannot hold this: {error}") from None
+            columns.append(values)
+        return list(zip(*columns, strict=True)) if columns else list(rows)
 
     def _drop_first(self) -> None:
         del self._rows[self._first], self._versions[self._first]
@@ -109,6 +125,11 @@ class BoundedSnapshot:
     def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
         places = np.asarray(slots) - self.extent.first
         return _batch(self.columns, [self._rows[place] for place in places.tolist()], columns)
+
+
+def _encodable(text: str) -> str:
+    """Text that Python holds and UTF-8 does not (half of a pair of surrogates), with ``?`` in its place."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _batch(table: Sequence[Column], rows: Sequence[Row], columns: Sequence[int]) -> pa.RecordBatch:

@@ -62,9 +62,9 @@ class Catalog:
             raise ValueError(f"tables for {sorted(tables)}, but the names are {sorted(self._flipping)}")
         with self._lock:
             shown = MappingProxyType({**tables, **self._fixed})
-            self._current = Publication(self._current.number + 1, generation, shown)
+            published = self._current = Publication(self._current.number + 1, generation, shown)
         self.ring()
-        return self._current
+        return published
 
     def ring(self) -> None:
         """Tells listeners that a table or a name has changed; any thread may call it."""

@@ -168,20 +168,6 @@ class _ChosenIndex(JoinedIndex):
         owners = np.arange(len(self), dtype=np.int32)
         return (owners, self._chosen.values) if self.owner is Side.LEFT else (self._chosen.values, owners)
 
-    def written_in_place(self, since: int) -> list[int] | None:
-        """Slots that were there and were written after that version, in order; None if that is too long ago."""
-        if since < self._known_since:
-            return None
-        recent = [slots for version, slots in self._recent if version > since]
-        return np.unique(np.concatenate(recent)).tolist() if recent else []
-
-    def _write_in_place(self, slots: Ints, version: int) -> None:
-        if len(slots):
-            self._written.values[slots] = version
-            self._recent.append((version, slots))
-        while len(self._recent) > MAX_RECENT or sum(len(slots) for _, slots in self._recent) > MAX_RECENT_SLOTS:
-            self._known_since = self._recent.popleft()[0]
-
     def sides(self, slots: Ints | None = None) -> tuple[Places, Places]:
         if slots is None:
             return super().sides()

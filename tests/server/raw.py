@@ -1,0 +1,53 @@
+"""A WebSocket by hand, for what no library would send: half frames, floods, and nothing read."""
+
+from __future__ import annotations
+
+import json
+import socket
+import ssl
+import struct
+from typing import Any, Self
+
+HEAD = (
+    b"GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
+    b"Sec-WebSocket-Protocol: evertable.v1\r\n\r\n"
+)
+TEXT, CLOSE, PING = 1, 8, 9
+
+
+def framed(data: bytes, kind: int = TEXT) -> bytes:
+    """A client's frame, masked with zeros."""
+    size = len(data)
+    if size < 126:
+        head = bytes((0x80 | kind, 0x80 | size))
+    elif size < 1 << 16:
+        head = bytes((0x80 | kind, 0x80 | 126)) + struct.pack("!H", size)
+    else:
+        head = bytes((0x80 | kind, 0x80 | 127)) + struct.pack("!Q", size)
+    return head + bytes(4) + data
+
+
+class RawSocket:
+    """Connected, accepted and welcomed; from then on it reads nothing unless it is told to."""
+
+    def __init__(self, port: int, context: ssl.SSLContext | None = None, timeout_s: float = 30) -> None:
+        plain = socket.socket()
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        plain.settimeout(timeout_s)
+        plain.connect(("127.0.0.1", port))
+        self.socket = plain if context is None else context.wrap_socket(plain, server_hostname="localhost")
+        self.socket.sendall(HEAD)
+        seen = b""
+        while b"filter_chars" not in seen:
+            seen += self.socket.recv(1_000)
+            assert seen.startswith(b"HTTP/1.1 101"[: len(seen)])
+
+    def send(self, **frame: Any) -> None:
+        self.socket.sendall(framed(json.dumps(frame).encode()))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.socket.close()

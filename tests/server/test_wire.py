@@ -1,0 +1,242 @@
+"""The way to the network: frames of every length, and viewers that take nothing, end badly, or never begin."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from starlette.types import Receive, Scope, Send
+from tests.server.conftest import USERS, Serve
+from tests.server.raw import CLOSE, HEAD, PING, RawSocket, framed
+from tests.server.test_socket import catalog_of, numbered
+from tests.server.test_stalled import memory
+from tests.server.viewers import Viewer, live
+from tests.waiting import wait_until
+from websockets.sync.client import connect
+from websockets.typing import Subprotocol
+
+from evertable.server import heads, run
+from evertable.server import socket as socket_module
+from evertable.server import wire as wire_module
+from evertable.server.wire import WireProtocol, wire_of
+from evertable.tables.bounded import BoundedTable
+from evertable.tables.catalog import Catalog
+
+SIZES = [0, 1, 124, 125, 126, 127, 65_534, 65_535, 65_536, 65_537, 1_000_000]
+
+
+class Sized:
+    """An endpoint that writes frames of these sizes, and of nothing else."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        await send({"type": "websocket.accept", "subprotocol": "evertable.v1"})
+        wire = wire_of(scope, send)
+        for size in SIZES:
+            for first in {0, min(size, 100), size}:
+                await wire.ready()
+                await wire.write(b"x" * first, b"y" * (size - first))
+        await receive()
+
+
+def test_frames_of_every_length_arrive_whole(serve: Serve, catalog: Catalog) -> None:
+    """At the borders of the three ways to write a length too."""
+    server = serve(catalog, websocket=Sized())
+    url = server.url.replace("http", "ws") + "/ws"
+    with connect(url, subprotocols=[Subprotocol("evertable.v1")], max_size=None, compression=None) as viewer:
+        for size in SIZES:
+            for first in {0, min(size, 100), size}:
+                assert viewer.recv(timeout=30) == "x" * first + "y" * (size - first)
+
+
+@pytest.fixture
+def lost(monkeypatch: pytest.MonkeyPatch) -> list[WireProtocol]:
+    """Connections that have ended."""
+    found: list[WireProtocol] = []
+    end = WireProtocol.connection_lost
+
+    def noted(connection: WireProtocol, exc: Exception | None) -> None:
+        found.append(connection)
+        end(connection, exc)
+
+    monkeypatch.setattr(WireProtocol, "connection_lost", noted)
+    return found
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (wire_module, socket_module):
+        monkeypatch.setattr(module, "CLOSE_S", 0.1)
+
+
+class Stalling:
+    """A server whose pages fill every buffer on the way, and viewers that read none of it."""
+
+    def __init__(self, serve: Serve) -> None:
+        self.rows = BoundedTable(USERS, 20_000)
+        self.change(0)
+        self.server, self.hub, self.sockets = live(serve, catalog_of(users_ui=self.rows))
+
+    def change(self, number: int) -> None:
+        self.rows.put({i: (f"u{i}", "x" * 8_000, number) for i in range(700)})
+
+    @contextlib.contextmanager
+    def stalled(self, count: int = 1) -> Iterator[list[RawSocket]]:
+        with contextlib.ExitStack() as opened:
+            found = [opened.enter_context(RawSocket(self.server.port)) for _ in range(count)]
+            for viewer in found:
+                viewer.send(type="subscribe", id="a", table="users_ui", view={"limit": 1_000})
+            wait_until(lambda: self.hub.sent["page"] == count)
+            self.change(1)
+            wait_until(lambda: self.sockets.blocked == count)
+            yield found
+
+
+@pytest.fixture
+def stalling(serve: Serve) -> Stalling:
+    return Stalling(serve)
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [framed(b"not json"), framed(b"\x03\xe8", CLOSE), b"\xff" * 20, framed(b"\xff\xfe"), framed(b"x" * 70_000)],
+    ids=["bad", "close", "garbage", "no UTF-8", "too long"],
+)
+@pytest.mark.usefixtures("hasty")
+def test_a_stalled_viewer_that_ends_badly_is_gone(stalling: Stalling, lost: list[WireProtocol], ending: bytes) -> None:
+    """Whatever it sends last, and though it takes no answer: its connection does not stay for ever."""
+    with stalling.stalled() as (viewer,):
+        viewer.socket.sendall(ending)
+        wait_until(lambda: lost and not len(stalling.sockets))
+        assert (stalling.hub.views, stalling.hub.subscriptions) == (0, 0)
+
+
+@pytest.mark.usefixtures("hasty")
+def test_a_viewer_without_a_sign_of_life_is_gone(
+    serve: Serve, lost: list[WireProtocol], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its connection is alive, and nobody reads at its other end."""
+    monkeypatch.setattr(run, "PING_INTERVAL_S", 0.1)
+    monkeypatch.setattr(run, "PING_TIMEOUT_S", 2)
+    stalling = Stalling(serve)
+    with Viewer(stalling.server.url) as lively, stalling.stalled():
+        lively.subscribe("users_ui", limit=1)
+        wait_until(lambda: lost and len(stalling.sockets) == 1)
+        lively.settle(1)
+        assert stalling.hub.subscriptions == 1
+
+
+def test_half_a_frame_is_waited_for(serve: Serve, catalog: Catalog) -> None:
+    """In pieces of any size, and in fragments with a ping between."""
+    server, *_ = live(serve, catalog)
+    whole = framed(json.dumps({"type": "ping", "tag": 7}).encode())
+    with RawSocket(server.port) as slow, Viewer(server.url) as other:
+        for byte in whole[:-1]:
+            slow.socket.sendall(bytes([byte]))
+        other.settle(1)
+        slow.socket.sendall(whole[-1:])
+        assert slow.socket.recv(100) == b'\x81\x17{"type":"pong","tag":7}'
+        begun, rest = b'{"type":"pi', b'ng","tag":8}'
+        slow.socket.sendall(bytes((0x01, 0x80 | len(begun))) + bytes(4) + begun + framed(b"between", PING))
+        slow.socket.sendall(bytes((0x80, 0x80 | len(rest))) + bytes(4) + rest)
+        seen = b""
+        while b'"tag":8' not in seen:
+            seen += slow.socket.recv(100)
+        assert seen == b'\x8a\x07between\x81\x17{"type":"pong","tag":8}'
+
+
+def test_a_flood_of_pings_costs_nothing(serve: Serve, catalog: Catalog) -> None:
+    """WebSocket's own, from someone who takes no answer; the last ones are answered when he does."""
+    server, *_ = live(serve, catalog)
+    flood, sent = framed(b"x" * 125, PING) * 2_000, 0
+    with RawSocket(server.port) as flooding, Viewer(server.url) as other:
+        before = memory()
+        while sent < 60_000_000:
+            flooding.socket.sendall(flood)
+            sent += len(flood)
+        flooding.socket.sendall(framed(b"last", PING))
+        other.settle(1)
+        assert memory() - before < 20_000_000
+        seen = b""
+        while not seen.endswith(b"\x8a\x04last"):
+            seen = seen[-10:] + flooding.socket.recv(100_000)
+
+
+def test_requests_are_answered_in_turn(serve: Serve) -> None:
+    """One that sends thousands at once does not hold up another's."""
+    rows = BoundedTable(USERS, 10_000)
+    rows.put(dict(enumerate(numbered(2_000))))
+    server, hub, _ = live(serve, catalog_of(users_ui=rows))
+    count = 2_000
+    flood = b"".join(
+        framed(json.dumps({"type": "view", "id": "a", "tag": n, "view": {"limit": 1_000, "offset": n % 997}}).encode())
+        for n in range(1, count + 1)
+    )
+    with Viewer(server.url) as greedy, Viewer(server.url) as other:
+        picture = greedy.subscribe("users_ui")
+        looks: list[int] = []
+        attach = hub.attach
+
+        def counted(*args: Any) -> Any:
+            looks.append(1)
+            return attach(*args)
+
+        hub.attach = counted  # type: ignore[method-assign, assignment]
+        greedy.socket.socket.sendall(flood)
+        other.settle(1)
+        assert len(looks) < count
+        greedy.until(lambda: picture.page["tag"] == count)
+        assert picture.rows == [list(row) for row in numbered(2_000)[count % 997 :][:1_000]]
+        assert (hub.views, hub.subscriptions) == (1, 1)
+
+
+def test_views_changed_by_someone_who_takes_nothing_do_not_pile_up(stalling: Stalling) -> None:
+    """A thousand of them, and subscriptions that come and go."""
+    hub, sockets = stalling.hub, stalling.sockets
+    with stalling.stalled() as (viewer,):
+        for n in range(1_000):
+            viewer.send(type="view", id="a", tag=n, view={"limit": 2, "offset": n})
+            viewer.send(type="subscribe", id=f"b{n}", table="users_ui", view={"limit": 1})
+            viewer.send(type="unsubscribe", id=f"b{n}")
+        viewer.send(type="subscribe", id="end", table="users_ui", view={"limit": 3})
+        wait_until(lambda: any(view.limit == 3 for _, view in tuple(hub._shown)))
+        (socket_,) = sockets._open
+        assert len(socket_._news) <= 2
+        assert hub.subscriptions == 2
+    wait_until(lambda: not len(sockets))
+
+
+def test_whoever_connects_and_asks_nothing_is_cut(
+    serve: Serve, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing at all, half a head, or half of a second one; who asks in time is served."""
+    monkeypatch.setattr(heads, "HEAD_S", 0.5)
+    server, *_ = live(serve, catalog)
+    whole = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    for said in (b"", HEAD[:-2], whole + HEAD[:-2]):
+        with socket.create_connection(("127.0.0.1", server.port), 30) as silent:
+            silent.sendall(said)
+            with contextlib.suppress(ConnectionResetError):
+                while silent.recv(1_000):
+                    pass
+    with httpx.Client() as patient, Viewer(server.url) as viewer:
+        assert patient.get(f"{server.url}/healthz").status_code == 200
+        viewer.subscribe("users_ui")
+        start = time.monotonic()
+        wait_until(lambda: time.monotonic() > start + 1)  # longer than a head may take
+        viewer.settle(1)
+        assert patient.get(f"{server.url}/healthz").status_code == 200
+
+
+def test_the_server_stops_under_many_who_take_nothing(stalling: Stalling) -> None:
+    """Within the time it promises, whatever waits to be taken."""
+    with stalling.stalled(200):
+        start = time.monotonic()
+        stalling.server.stop()
+        assert time.monotonic() - start < run.GRACE_S + 15
