@@ -16,6 +16,7 @@ from evertable.generations.records import (
     LONGEST_TEXT,
     ControlOffset,
     GenerationRow,
+    LastOwner,
     LiveRecord,
     Numbers,
     Owner,
@@ -46,6 +47,7 @@ RECORDS: list[Record] = [
     ControlOffset(3, 1),
     Verdict(0, 17, 1_700_000_000_000, {"usersTopic": " Ü2 ", "joinType": None}, "rejected", "No such topic."),
     GenerationRow(7, WIRING, "live", "2026-01-31T09:00:00+00:00", rows=1_100_000, query_id="q", run_id="r"),
+    LastOwner(Owner("f00", "a-host", 4711, "2026-01-31T08:59:00+00:00", claimed=3)),
     Owner("f00", "a-host", 4711, "2026-01-31T08:59:00+00:00", claimed=3, leaving=True),
 ]
 
@@ -72,6 +74,7 @@ def test_records_fold_into_what_is_remembered() -> None:
     assert (state.last_generation, state.publication) == (8, 12)
     assert state.control_offsets == {0: 5_000_000_000, 3: 1}
     assert [(each.offset, each.result) for each in state.verdicts] == [(17, "rejected")]
+    assert state.owner == Owner("f00", "a-host", 4711, "2026-01-31T08:59:00+00:00", claimed=3)
     assert [(row.generation, row.rows) for row in state.generations] == [(7, 1_100_000)]
 
 

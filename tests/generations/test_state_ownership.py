@@ -30,6 +30,19 @@ def test_the_one_that_claimed_last_owns_the_app() -> None:
     assert successor(seen_by("b", *signs), claimed=5) is None
 
 
+def test_one_that_took_over_and_left_was_the_successor_all_the_same() -> None:
+    """One that only claimed, and left before it took over, was not."""
+    taken = sign("b", 8, 800, claimed=5)
+    for ownership in (left := seen_by("a", sign("b", 5, 500)), over := seen_by("a", sign("b", 5, 500))):
+        ownership.left("owner/b")
+    over.took_over(taken)
+    assert (successor(left, claimed=1), successor(over, claimed=1)) == (None, "b")
+    assert successor(over, claimed=9) is None
+    own = seen_by("b", sign("b", 5, 500))
+    own.took_over(taken)
+    assert successor(own, claimed=4) is None
+
+
 def test_one_that_left_is_not_waited_for() -> None:
     ownership = seen_by("b", sign("a", 1, 1_000), sign("b", 2, 2_000))
     assert ownership.wait_ms(2_000, lease_s=4) == 3_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,7 +25,7 @@ from evertable.broker import EmbeddedBroker
 from evertable.config import KafkaProperties
 from evertable.errors import EvertableError, FencedError, KafkaUnreachableError, StateFormatError
 from evertable.generations import state_log
-from evertable.generations.records import ControlOffset, GenerationRow, Numbers, Owner, encode
+from evertable.generations.records import ControlOffset, GenerationRow, LastOwner, Numbers, Owner, encode
 from evertable.generations.state import KEPT_GENERATIONS, KEPT_VERDICTS, State
 from evertable.generations.state_log import StateLog
 from evertable.generations.state_topic import StateTopic
@@ -31,7 +33,7 @@ from evertable.generations.state_topic import StateTopic
 FOR_EVER = 10_000.0
 """Longer than a test may take: whoever waits so long would fail it."""
 
-Opened = Callable[..., StateTopic]
+REMEMBERED = [record for record in RECORDS if not isinstance(record, Owner | LastOwner)]
 
 
 class Apps:
@@ -94,13 +96,13 @@ def numbers(state: State) -> int:
 
 def test_a_restart_remembers_all_and_waits_for_nobody_that_left(apps: Apps, app: str) -> None:
     first = apps.opened(app)
-    assert first.state == State()
-    first.write(*(record for record in RECORDS if not isinstance(record, Owner)))
+    assert first.state == State(owner=first.owner)
+    first.write(*REMEMBERED)
     remembered = first.state
     assert remembered.live == LIVE
     first.close()
     second = apps.opened(app)
-    assert second.state == remembered
+    assert second.state == replace(remembered, owner=second.owner)
 
 
 def test_what_was_written_later_counts(apps: Apps, app: str) -> None:
@@ -124,7 +126,7 @@ def test_the_newest_verdicts_and_generations_are_kept(apps: Apps, app: str) -> N
     state = apps.opened(app).state
     assert [each.offset for each in state.verdicts] == list(range(10, KEPT_VERDICTS + 10))
     assert [row.generation for row in state.generations] == list(range(3, KEPT_GENERATIONS + 3))
-    assert state == here
+    assert replace(state, owner=here.owner) == here
 
 
 def test_an_old_verdict_is_not_written_to_be_forgotten(apps: Apps, app: str) -> None:
@@ -203,7 +205,7 @@ def test_a_running_owner_is_waited_for_until_it_has_left(apps: Apps, app: str) -
         wait_until(lambda: fenced(older.heartbeat))
         assert not opening.done()
         older.close()
-        assert opening.result(timeout=60) == State()
+        assert opening.result(timeout=60) == State(owner=newer.owner)
     newer.write(Numbers(1, 1))
 
 
@@ -423,22 +425,62 @@ def end_of(broker: EmbeddedBroker, topic: str) -> int:
     return found
 
 
-def test_signs_of_life_do_not_pile_up(own_apps: Apps, app: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compaction leaves the newest of each key, and what is remembered stays the same."""
+@pytest.fixture
+def compacted_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     soon = {"segment.ms": "100", "min.cleanable.dirty.ratio": "0.01", "delete.retention.ms": "0"}
     monkeypatch.setattr(state_log, "SETTINGS", {**state_log.SETTINGS, **soon})
+
+
+@pytest.mark.usefixtures("compacted_soon")
+def test_signs_of_life_do_not_pile_up(own_apps: Apps, app: str) -> None:
+    """Compaction leaves the newest of each key, and what is remembered stays the same."""
     topic = own_apps.opened(app)
-    topic.write(*RECORDS[:-1])
+    topic.write(*REMEMBERED)
     for _ in range(50):
         topic.heartbeat()
 
     def held() -> int:
         topic.heartbeat()  # what rolls a segment is the next record
-        kafka = KafkaProperties.of({"bootstrap.servers": own_apps.broker.bootstrap})
-        with closing(StateLog(kafka, topic.topic, 1, 10).reader()) as reader:
-            return len(list(reader.to_the_end()))
+        return len(keys_in(own_apps.broker, topic.topic))
 
     wait_until(lambda: held() < 30)
     remembered = topic.state
     topic.close()
-    assert own_apps.opened(app).state == remembered
+    again = own_apps.opened(app)
+    assert again.state == replace(remembered, owner=again.owner)
+
+
+@pytest.mark.usefixtures("compacted_soon")
+def test_an_owner_that_slept_knows_that_another_was_there_although_it_has_left(own_apps: Apps, app: str) -> None:
+    """Even when compaction has taken the other one's claim away: what it wrote was not read."""
+    asleep, meanwhile = own_apps.opened(app), own_apps.opened(app, wait_s=0.1)
+    meanwhile.write(Numbers(7, 7))
+    meanwhile.close()
+    log = StateLog(KafkaProperties.of({"bootstrap.servers": own_apps.broker.bootstrap}), asleep.topic, 1, 10)
+
+    def claim_is_gone() -> bool:
+        log.append("owner/nobody", None)  # rolls the segment
+        return meanwhile.owner.key not in keys_in(own_apps.broker, asleep.topic)
+
+    wait_until(claim_is_gone)
+    with pytest.raises(FencedError, match=re.escape(str(meanwhile.owner))):
+        asleep.write(Numbers(8, 8))
+    asleep.close()
+    assert numbers(own_apps.opened(app).state) == 7
+
+
+def test_a_successor_of_another_version_is_one_too(apps: Apps, app: str, broker: EmbeddedBroker) -> None:
+    older, newer = apps.opened(app), apps.opened(app, wait_s=0.1)
+    value = json.dumps({**json.loads(encode(LastOwner(newer.owner))), "format": 2, "by": "9.9"})
+    StateLog(KafkaProperties.of({"bootstrap.servers": broker.bootstrap}), older.topic, 1, 10).append(
+        "last-owner", value.encode()
+    )
+    with pytest.raises(FencedError, match=r"one of another version\..* written by Evertable 9\.9"):
+        older.heartbeat()
+
+
+def keys_in(broker: EmbeddedBroker, topic: str) -> list[str]:
+    """Of the records that the topic holds, tombstones included."""
+    kafka = KafkaProperties.of({"bootstrap.servers": broker.bootstrap})
+    with closing(StateLog(kafka, topic, 1, 10).reader()) as reader:
+        return [(message.key() or b"").decode() for message in reader.to_the_end()]

@@ -32,9 +32,14 @@ class Ownership:
     def __init__(self, own_id: str) -> None:
         self._own_id = own_id
         self._signs: dict[str, Sign] = {}
+        self._last: Sign | None = None
 
     def heard(self, sign: Sign) -> None:
         self._signs[sign.owner.key] = sign
+
+    def took_over(self, sign: Sign) -> None:
+        """It counts as the successor of those that claimed before, even when it has left."""
+        self._last = sign
 
     def left(self, key: str) -> None:
         self._signs.pop(key, None)
@@ -49,8 +54,9 @@ class Ownership:
         return [sign for sign in self._signs.values() if sign.owner.id != self._own_id]
 
     def successor(self, claimed: int) -> Owner | None:
-        """Who claimed last, if that is after an own claim at offset ``claimed``."""
-        later = [sign for sign in self.others if sign.claimed > claimed]
+        """Who claimed last of those that are there or took over, if that is after an own claim at ``claimed``."""
+        last = [self._last] if self._last and self._last.owner.id != self._own_id else []
+        later = [sign for sign in (*last, *self.others) if sign.claimed > claimed]
         return max(later, key=lambda sign: sign.claimed).owner if later else None
 
     def wait_ms(self, now_ms: int, lease_s: float = LEASE_S, leaving_s: float = LEAVING_S) -> int:

@@ -140,6 +140,14 @@ class Owner:
         return f"process {self.pid} on {self.host}, started {self.started}"
 
 
+@dataclass(frozen=True)
+class LastOwner:
+    """Who took the app over last, before it wrote anything else; it is remembered when that one has left."""
+
+    key: ClassVar[str] = "last-owner"
+    owner: Owner
+
+
 def encode(record: Record) -> bytes:
     """The record's value."""
     values = _KINDS[_kind(record.key)].dump_python(record, mode="json")
@@ -180,6 +188,7 @@ _KINDS: dict[str, TypeAdapter[Any]] = {
     "verdict": TypeAdapter(Verdict),
     "generation": TypeAdapter(GenerationRow),
     "owner": TypeAdapter(Owner),
+    "last-owner": TypeAdapter(LastOwner),
 }
 
 
@@ -188,6 +197,11 @@ def _in_short(error: ValueError) -> str:
         return str(error)
     problem = error.errors(include_url=False, include_input=False)[0]
     return f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
+
+
+def about_owners(key: str) -> bool:
+    """Whether a record is one of those that tell who owns the app."""
+    return _kind(key) in ("owner", "last-owner")
 
 
 def _kind(key: str) -> str:

@@ -9,8 +9,10 @@ from evertable.control.wiring import Wiring
 from evertable.generations.records import (
     ControlOffset,
     GenerationRow,
+    LastOwner,
     LiveRecord,
     Numbers,
+    Owner,
     PreviousWiring,
     Record,
     Verdict,
@@ -35,6 +37,8 @@ class State:
     """The newest control messages, in the order of (timestamp, partition, offset)."""
     generations: tuple[GenerationRow, ...] = ()
     """The newest ones, by number."""
+    owner: Owner | None = None
+    """Who took the app over last."""
 
 
 class Memory:
@@ -89,6 +93,8 @@ class Memory:
                     found = replace(found, previous=wiring)
                 case Numbers(last_generation, publication):
                     found = replace(found, last_generation=last_generation, publication=publication)
+                case LastOwner(owner):
+                    found = replace(found, owner=owner)
                 case ControlOffset(partition, offset):
                     offsets[partition] = offset
         return replace(found, control_offsets=offsets)

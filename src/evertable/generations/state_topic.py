@@ -15,7 +15,7 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Self, cast
+from typing import NoReturn, Self
 
 import structlog
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, KafkaError, KafkaException, Message, Producer
@@ -23,9 +23,9 @@ from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, KafkaError, KafkaExceptio
 from evertable.changelog.kafka import place
 from evertable.config import Config, KafkaProperties
 from evertable.config.names import STATE
-from evertable.errors import EvertableError, FencedError, KafkaUnreachableError
+from evertable.errors import EvertableError, FencedError, KafkaUnreachableError, StateFormatError
 from evertable.generations.ownership import LEASE_S, LEAVING_S, Ownership, Sign
-from evertable.generations.records import Owner, Record, decode, encode
+from evertable.generations.records import LastOwner, Owner, Record, about_owners, decode, encode
 from evertable.generations.state import Memory, State
 from evertable.generations.state_log import StateLog, StateReader
 
@@ -103,7 +103,7 @@ class StateTopic:
             self._memory, self._ownership, self._fenced = Memory(), Ownership(self.owner.id), None
             self._log.make()
             with closing(self._log.reader()) as reader:
-                self._fold(reader.to_the_end())
+                _fold(reader.to_the_end(), self._ownership, self._memory)
                 self._claimed = True
                 try:
                     self._take_over(reader, wait_s)
@@ -155,26 +155,29 @@ class StateTopic:
         self.close()
 
     def _take_over(self, reader: StateReader, wait_s: float) -> None:
-        while (claim := self._claim(reader)) is None:  # a later one that has left by now had taken us for dead
-            log.debug("owner_claims_again")
+        claim = self._claim(reader)
         # All before this was seen, so whoever claims behind it comes after us, and nobody else does.
         self.owner = replace(self.owner, claimed=reader.next - 1)
         self._wait_for_others(reader, claim.at_ms, wait_s)
         gone = [sign.owner for sign in self._ownership.others]
         for owner in gone:
             log.warning("owner_silent", owner=str(owner), waited_s=wait_s)
-        self._commit({self.owner.key: encode(self.owner), **{owner.key: None for owner in gone}}, self._timeout_s)
+        taken = LastOwner(self.owner)
+        values = {record.key: encode(record) for record in (self.owner, taken)}
+        self._commit({**values, **{owner.key: None for owner in gone}}, self._timeout_s)
+        self._memory.apply(taken)
 
-    def _claim(self, reader: StateReader) -> Sign | None:
+    def _claim(self, reader: StateReader) -> Sign:
         """Claims the app, shuts the others out, and reads all that they had written; FencedError if one came later."""
-        self.owner = replace(self.owner, claimed=None)
         self.owner = replace(self.owner, claimed=self._log.append(self.owner.key, encode(self.owner)))
         try:
             self._shut_others_out(self._timeout_s)
         except KafkaException as problem:
             raise self._log.error(problem.args[0]) from problem
-        self._fold(reader.to_the_end())
+        _fold(reader.to_the_end(), self._ownership, self._memory)
         self._stop_if_succeeded(self._ownership)
+        if self._ownership.own is None:
+            raise EvertableError(f"The state topic '{self.topic}' has lost a record that was just written.")
         return self._ownership.own
 
     def _wait_for_others(self, reader: StateReader, claimed_ms: int, wait_s: float) -> None:
@@ -187,21 +190,10 @@ class StateTopic:
             now = time.monotonic()
             if not self._ownership.wait_ms(claimed_ms + int((now - began) * 1000), wait_s, LEAVING_S):
                 return
-            self._fold(reader.poll(_AGAIN_S))
+            _fold(reader.poll(_AGAIN_S), self._ownership, self._memory)
             if now - said >= HEARTBEAT_S:
                 self._commit({self.owner.key: encode(self.owner)}, self._timeout_s)
                 said = now
-
-    def _fold(self, messages: Iterable[Message]) -> None:
-        for message in messages:
-            key = (message.key() or b"").decode(errors="replace")
-            if (value := message.value()) is None:
-                self._memory.forget([key])
-                self._ownership.left(key)
-            elif isinstance(record := decode(key, value), Owner):
-                self._ownership.heard(_sign(record, message))
-            else:
-                self._memory.apply(record)
 
     def _commit(self, values: Mapping[str, bytes | None], timeout_s: float) -> None:
         """Writes all of these in one transaction; tries again until it is known to have been written."""
@@ -252,20 +244,22 @@ class StateTopic:
         """Who has claimed the app since we did."""
         assert self.owner.claimed is not None  # noqa: S101 - nothing is written before
         ownership = Ownership(self.owner.id)
-        with closing(self._log.reader(self.owner.claimed, timeout_s)) as reader:
-            for message in reader.to_the_end():
-                key, value = (message.key() or b"").decode(errors="replace"), message.value()
-                if key.startswith("owner/") and value is not None:
-                    ownership.heard(_sign(cast(Owner, decode(key, value)), message))
+        try:
+            with closing(self._log.reader(self.owner.claimed, timeout_s)) as reader:
+                _fold(reader.to_the_end(), ownership)
+        except StateFormatError as error:  # written after we claimed
+            self._stop(f"one of another version. {error.what}")
         return ownership
 
     def _stop_if_succeeded(self, ownership: Ownership) -> None:
         successor = ownership.successor(self.owner.claimed or 0)
-        if successor is None:
-            return
+        if successor is not None:
+            self._stop(f"{successor}.")
+
+    def _stop(self, successor: str) -> NoReturn:
         self._producer = None
         self._fenced = FencedError(
-            f"Another Evertable took over the app '{self.app}': {successor}. This one (process {self.owner.pid} on "
+            f"Another Evertable took over the app '{self.app}': {successor} This one (process {self.owner.pid} on "
             f"{self.owner.host}) stops.",
             "Run one of them only, or give each an app of its own.",
         )
@@ -278,6 +272,27 @@ class StateTopic:
             self._log.append(self.owner.key, value, _FAREWELL_S)
         except EvertableError as error:
             log.warning("owner_unheard", error=str(error))
+
+
+def _fold(messages: Iterable[Message], ownership: Ownership, memory: Memory | None = None) -> None:
+    """What the topic says of the owners and, if there is one to take it, of all else."""
+    for message in messages:
+        key, value = (message.key() or b"").decode(errors="replace"), message.value()
+        if value is None:
+            ownership.left(key)
+            if memory is not None:
+                memory.forget([key])
+            continue
+        if memory is None and not about_owners(key):
+            continue
+        record = decode(key, value)
+        if isinstance(record, Owner):
+            ownership.heard(_sign(record, message))
+            continue
+        if isinstance(record, LastOwner):
+            ownership.took_over(_sign(record.owner, message))
+        if memory is not None:
+            memory.apply(record)
 
 
 def _sign(owner: Owner, message: Message) -> Sign:
