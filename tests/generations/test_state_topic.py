@@ -235,6 +235,28 @@ def test_one_that_waits_gives_way_to_a_later_one(apps: Apps, app: str) -> None:
     third.heartbeat()
 
 
+def test_one_that_comes_back_in_the_middle_of_a_takeover_writes_nothing(
+    apps: Apps, app: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It shuts the later one out for a moment, sees the claim, and goes; the later one goes on."""
+    older, newer = apps.opened(app), apps.new(app)
+    older._producer = None  # as after an outage
+    shut_others_out = older._shut_others_out
+
+    def overtaken(timeout_s: float) -> None:
+        newer.open(0.0)
+        newer.write(Numbers(5, 5))
+        shut_others_out(timeout_s)
+
+    monkeypatch.setattr(older, "_shut_others_out", overtaken)
+    with pytest.raises(FencedError):
+        older.write(Numbers(99, 99))
+    newer.write(ControlOffset(0, 1))
+    newer.close()
+    state = apps.opened(app).state
+    assert (state.last_generation, state.control_offsets) == (5, {0: 1})
+
+
 def test_no_number_is_given_twice_however_many_race_for_the_app(apps: Apps, app: str) -> None:
     """Each counts on from what it found; whoever is told that it wrote was the only one."""
     written: list[int] = []
