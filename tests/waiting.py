@@ -6,9 +6,11 @@ import time
 from collections.abc import Callable
 
 
-def wait_until(done: Callable[[], object], what: str = "what the test waits for", timeout_s: float = 60) -> None:
+def wait_until(
+    done: Callable[[], object], what: str | Callable[[], str] = "what the test waits for", timeout_s: float = 60
+) -> None:
     """Returns when ``done()`` is true; looks often."""
     deadline = time.monotonic() + timeout_s
     while not done():
-        assert time.monotonic() < deadline, f"not within {timeout_s} s: {what}"
+        assert time.monotonic() < deadline, f"not within {timeout_s} s: {what() if callable(what) else what}"
         time.sleep(0.02)

@@ -14,6 +14,7 @@ from evertable.broker import EmbeddedBroker
 from evertable.config import Config
 
 Pair = tuple[str, str]
+Configured = Callable[..., Config]
 
 
 @pytest.fixture(scope="session")
@@ -31,7 +32,7 @@ def pairs(new_topic: Callable[..., str], records: Records) -> dict[str, Pair]:
 
 
 @pytest.fixture
-def configured(broker: EmbeddedBroker, pairs: dict[str, Pair], tmp_path: Path) -> Callable[..., Config]:
+def configured(broker: EmbeddedBroker, pairs: dict[str, Pair], tmp_path: Path) -> Configured:
     """A configuration for an app of its own, on the topics of pair a if not said."""
 
     def make(topics: Pair | None = None, **sections: Any) -> Config:

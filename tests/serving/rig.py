@@ -62,43 +62,10 @@ class Records:
         )
 
 
-class App:
-    """``evertable serve`` in this process."""
+class Http:
+    """What a running app says of itself."""
 
-    def __init__(self, config: Config, **options: Any) -> None:
-        self.config = config
-        self.failure: BaseException | None = None
-        self._up = threading.Event()
-        self._serving = Serving(config, on_up=self._is_up, **options)
-        self._thread = threading.Thread(target=self._run, name="test-serving", daemon=True)
-
-    def _is_up(self, url: str) -> None:
-        self.url = url
-        self._up.set()
-
-    def _run(self) -> None:
-        try:
-            asyncio.run(self._serving.run())
-        except BaseException as error:
-            self.failure = error
-        finally:
-            self._up.set()
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        assert self._up.wait(60)
-        self.http = httpx.Client(base_url=self.url, timeout=30)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.http.close()
-        self._serving.stop()
-        self._thread.join(60)
-        assert not self._thread.is_alive(), "it does not stop"
-
-    @property
-    def running(self) -> bool:
-        return self._thread.is_alive()
+    http: httpx.Client
 
     def rows(self, table: str, **parameters: Any) -> list[dict[str, Any]]:
         """A table's rows, by column; none while it is not there yet."""
@@ -145,3 +112,42 @@ class App:
     def wait_live(self) -> dict[str, Any]:
         """The status, once a generation is live."""
         return self.wait_for(lambda status: status.get("state") == "live", "a live generation")
+
+
+class App(Http):
+    """``evertable serve`` in this process."""
+
+    def __init__(self, config: Config, **options: Any) -> None:
+        self.config = config
+        self.failure: BaseException | None = None
+        self._up = threading.Event()
+        self._serving = Serving(config, on_up=self._is_up, **options)
+        self._thread = threading.Thread(target=self._run, name="test-serving", daemon=True)
+
+    def _is_up(self, url: str) -> None:
+        self.url = url
+        self._up.set()
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._serving.run())
+        except BaseException as error:
+            self.failure = error
+        finally:
+            self._up.set()
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        assert self._up.wait(60)
+        self.http = httpx.Client(base_url=self.url, timeout=30)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.http.close()
+        self._serving.stop()
+        self._thread.join(60)
+        assert not self._thread.is_alive(), "it does not stop"
+
+    @property
+    def running(self) -> bool:
+        return self._thread.is_alive()

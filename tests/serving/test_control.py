@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
-from tests.serving.conftest import Pair
+from tests.serving.conftest import Configured, Pair
 from tests.serving.rig import App, Records, config
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
-from evertable.config import Config
-
-Configured = Callable[..., Config]
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from evertable.control.wiring import Wiring
 from evertable.generations.desk import Desk, iso
@@ -42,6 +43,20 @@ class Display:
             self._desk.generation(row)
             self._remember(row)
         self.show_status()
+
+    def flow(self) -> dict[str, Any]:
+        """How fast rows come in, how old the newest is, and how far the generation on its way has come."""
+        told: dict[str, Any] = {}
+        live, coming = self._life.live, self._life.coming
+        running = self._running.get(live.number) if live else None
+        if running is not None and running.feed is not None:
+            since = running.fresh if running.stale else running.feed.newest
+            told["flow"] = {"rows_per_s": running.feed.rate, "data_age_s": round(time.monotonic() - since, 1)}
+        running = self._running.get(coming.number) if coming else None
+        if running is not None and running.feed is not None:
+            fraction = running.feed.progress.fraction
+            told["build"] = {"generation": running.number, "fraction": fraction, "rows": running.rows}
+        return told
 
     def _show_generation(self, running: Running, state: State, reason: str) -> None:
         started, before = running.started, self._rows.get(running.number)

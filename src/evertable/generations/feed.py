@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Protocol, Self
@@ -19,6 +20,8 @@ PACE_S = 0.01
 LARGE = 1_000
 POLL_S = 0.1
 FULL_S = 0.5
+SAMPLE_S = 1.0
+RATE_SAMPLES = 6
 
 log = structlog.get_logger()
 
@@ -60,6 +63,9 @@ class Feed:
         """Changelog records."""
         self.failure: Exception | None = None
         self.is_full = False
+        self.newest = time.monotonic()
+        """When something was last folded."""
+        self._rates: deque[tuple[float, int]] = deque([(self.newest, 0)], maxlen=RATE_SAMPLES)
         self._reader = reader
         self._caught_up = caught_up
         self._on_caught_up = on_caught_up
@@ -82,6 +88,13 @@ class Feed:
         """On the way to being caught up."""
         with self._lock:
             return self._caught_up.progress
+
+    @property
+    def rate(self) -> float:
+        """Changelog records a second, over the last few seconds."""
+        with self._lock:
+            (then, before), moment = self._rates[0], time.monotonic()
+            return round((self.folded - before) / max(moment - then, SAMPLE_S), 1)
 
     @property
     def positions(self) -> dict[SourcePartition, int]:
@@ -126,6 +139,9 @@ class Feed:
                 if changes is not None:
                     self._fold(changes)
                 self._look_if_caught_up()
+                if started > self._rates[-1][0] + SAMPLE_S:
+                    with self._lock:
+                        self._rates.append((started, self.folded))
                 if changes is not None and changes.records < LARGE:
                     self._closing.wait(started + self._pace_s - time.monotonic())
         except Exception as error:  # whoever owns the generation decides what becomes of it
@@ -139,6 +155,7 @@ class Feed:
         self.tables.fold(changes)
         with self._lock:
             self.folded += changes.records
+            self.newest = time.monotonic()
             self._reached.saw(changes)
             self._caught_up.saw(changes)
             self._caught_up.read_to(self._reader.positions)

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import Protocol
+from typing import Any, Protocol
 
 import structlog
 
@@ -105,6 +105,11 @@ class Orchestrator:
     def post(self, event: Happening) -> None:
         """Tells it what happened; any thread may."""
         self._events.put(event)
+
+    @property
+    def flow(self) -> dict[str, Any]:
+        """For ``/api/status``; any thread may ask."""
+        return self._display.flow()
 
     @property
     def alive(self) -> bool:

@@ -71,6 +71,7 @@ class Serving:
         self._direct = itertools.count()
         self._orchestrator: Orchestrator | None = None
         self._life: Life | None = None
+        self._watch: TopicWatch | None = None
         self._metrics = Metrics()
         self._counts = Counts(self._metrics)
         self._desk = Desk(self._keys, lambda: self._catalog.ring())
@@ -86,7 +87,12 @@ class Serving:
     async def run(self) -> None:
         """The server first, so that people can see how the rest comes up."""
         app, hub = create_live_app(
-            self._catalog, self._config.server, self._metrics, control=self._wish, rollback=self._roll_back
+            self._catalog,
+            self._config.server,
+            self._metrics,
+            control=self._wish,
+            rollback=self._roll_back,
+            status=self._flow,
         )
         async with Server(app, self._config.server) as server:
             self._on_up(server.url)
@@ -123,7 +129,7 @@ class Serving:
         life = self._life = Life(_rules(self._config), self._last_number(site, state), fallbacks)
         life.previous = state.previous
         notebook = Notebook(memory, lambda error: orchestrator.post(Stop(error)))
-        watch = TopicWatch(lambda report: orchestrator.post(report))
+        watch = self._watch = TopicWatch(lambda report: orchestrator.post(report))
         self._metrics.read("evertable_lag_records", lambda: _lag(life, watch))
         orchestrator = self._orchestrator = Orchestrator(
             self._config,
@@ -264,6 +270,19 @@ class Serving:
             consumer.close()
         return True
 
+    # --- for people
+
+    def _flow(self) -> Mapping[str, Any]:
+        """How fast rows come, how far behind they are, and how far a build has come."""
+        orchestrator, watch, life = self._orchestrator, self._watch, self._life
+        if orchestrator is None or watch is None or life is None:
+            return {}
+        told = orchestrator.flow
+        lag = _lag(life, watch)
+        if lag and "flow" in told:
+            told["flow"]["lag"] = int(sum(lag.values()))
+        return told
+
     # --- wishes by HTTP
 
     async def _wish(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -285,7 +304,7 @@ class Serving:
             raise EvertableError("The orchestrator is not there yet.", "Try again soon.")
         record = ControlMessage(DIRECT, next(self._direct), int(time.time() * 1000), orjson.dumps(message))
         self._orchestrator.post(Message(record, answer))
-        return answer.result(FLIP_S)
+        return {"partition": record.partition, "offset": record.offset, **answer.result(FLIP_S)}
 
 
 def _rules(config: Config) -> Rules:

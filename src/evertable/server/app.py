@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Any
 
@@ -49,6 +49,7 @@ def create_app(
     lifespan: Lifespan = nullcontext,
     control: Control | None = None,
     rollback: Rollback | None = None,
+    status: Callable[[], Mapping[str, Any]] | None = None,
     metrics: Metrics | None = None,
     workers: Workers | None = None,
     max_downloads: int = MAX_DOWNLOADS,
@@ -59,7 +60,8 @@ def create_app(
     """The application over ``catalog``.
 
     ``websocket`` is the endpoint of ``/ws``, and ``lifespan`` what runs as long as the application does (the hub).
-    ``control`` and ``rollback`` are the orchestrator's; without them these requests are refused.
+    ``control`` and ``rollback`` are the orchestrator's; without them these requests are refused. ``status`` is what it
+    adds to ``/api/status``.
     ``metrics`` and ``workers`` are given where others use them too; the workers end with the application.
     ``routes`` are more addresses, such as a web page's; ``public`` those of them that need no token (see ``Rules``).
     """
@@ -69,7 +71,7 @@ def create_app(
     watch_catalog(metrics, catalog)
     metrics.read("evertable_downloads", lambda: downloads.running)
     tables = Tables(catalog, workers, downloads, settings.max_page)
-    operations = Operations(catalog, workers, metrics, settings.max_memory_mb, control, rollback)
+    operations = Operations(catalog, workers, metrics, settings.max_memory_mb, control, rollback, status)
 
     @asynccontextmanager
     async def running(_app: Starlette) -> AsyncIterator[None]:

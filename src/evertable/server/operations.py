@@ -42,6 +42,7 @@ class Operations:
         max_memory_mb: int | None = None,
         control: Control | None = None,
         rollback: Rollback | None = None,
+        more: Callable[[], Mapping[str, Any]] | None = None,
     ) -> None:
         self._catalog = catalog
         self._workers = workers
@@ -49,6 +50,7 @@ class Operations:
         self._max_memory_mb = max_memory_mb
         self._control = control
         self._rollback = rollback
+        self._more = more or dict
 
     @property
     def routes(self) -> list[Route]:
@@ -61,7 +63,8 @@ class Operations:
 
     async def status(self, request: Request) -> Response:
         check_names(request.query_params.multi_items(), ())
-        return json_response(await self._workers.run(status_of, self._catalog, self._max_memory_mb))
+        said = await self._workers.run(status_of, self._catalog, self._max_memory_mb)
+        return json_response({**said, **self._more()})
 
     async def control(self, request: Request) -> Response:
         message = await _object(request)

@@ -1,0 +1,118 @@
+"""Whatever it was doing when it was killed: the right wiring, the right rows, and nothing left over."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka.admin import AdminClient
+from tests.serving.conftest import Configured, Pair
+from tests.serving.process import Process
+from tests.serving.rig import ACCOUNTS, USERS, App, Http, Records
+from tests.waiting import wait_until
+
+from evertable.broker import EmbeddedBroker
+from evertable.errors import FencedError
+
+
+def own_topics(broker: EmbeddedBroker, app: str) -> list[str]:
+    """Changelogs of the app, and its state."""
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    return sorted(name for name in admin.list_topics(timeout=30).topics if name.startswith(f"evertable.{app}."))
+
+
+def marks(app: Http) -> tuple[set[str], int]:
+    """Whose rows the joined table shows, and how many."""
+    rows = app.rows("final_ui")
+    return {row["name"].split()[0] for row in rows}, len(rows)
+
+
+def test_killed_at_any_moment_it_comes_back_right(
+    broker: EmbeddedBroker, pairs: dict[str, Pair], records: Records, tmp_path: Path
+) -> None:
+    """While building, warming, at the flip, and lingering; what was rejected is not tried again."""
+    app = f"t{uuid.uuid4().hex[:12]}"
+    configuration: dict[str, Any] = {
+        "app": app,
+        "kafka": {"bootstrap.servers": broker.bootstrap},
+        "control": {"topic": f"{app}-control"},
+        "sources": {
+            "users": {"topic": pairs["a"][0], "key": "userId", "columns": USERS},
+            "accounts": {"topic": pairs["a"][1], "key": "userId", "columns": ACCOUNTS},
+        },
+        "engine": {"interval_s": 5},
+        "swap": {"linger_s": 30},
+        "server": {"port": 0},
+    }
+    with Process(configuration, tmp_path) as first:
+        first.wait_live()
+        assert marks(first) == ({"a"}, 20)
+        assert first.verdict(first.control({"usersTopic": "missing"}))["result"] == "rejected"
+        first.control({"usersTopic": pairs["b"][0], "accountsTopic": pairs["b"][1]})
+        wait_until(lambda: first.said("Building generation 2"), timeout_s=90)
+        first.kill()
+    with Process(configuration, tmp_path) as second:
+        assert second.wait_live()["usersTopic"] == pairs["b"][0]
+        assert marks(second) == ({"b"}, 40)
+        results = [row["result"] for row in second.rows("control_raw")]
+        assert results == ["rejected", "applied"]
+        assert not second.said("rejected:")
+        second.control({"usersTopic": pairs["c"][0], "accountsTopic": pairs["c"][1]})
+        wait_until(lambda: second.said("Building generation"), timeout_s=90)
+        wait_until(lambda: "warming" in second.status["message"] or second.said("published after"), timeout_s=90)
+        second.kill()
+    with Process(configuration, tmp_path) as third:
+        assert third.wait_live()["usersTopic"] == pairs["c"][0]
+        assert marks(third) == ({"c"}, 60)
+        third.control({"joinType": "natural"})
+        wait_until(lambda: third.said("published after") and third.said("natural"), timeout_s=90)
+        wait_until(lambda: third.status["joinType"] == "natural", timeout_s=90)
+        third.kill()
+    records.send(pairs["c"][0], [{"userId": "late", "name": "c late", "age": 1}])
+    with Process(configuration, tmp_path) as fourth:
+        status = fourth.wait_live()
+        assert (status["usersTopic"], status["joinType"]) == (pairs["c"][0], "natural")
+        wait_until(lambda: marks(fourth) == ({"c"}, 31), lambda: f"{marks(fourth)} {fourth.status}", 90)
+        assert fourth.said(f"Resuming generation {status['generation']}")
+        changelog = f"evertable.{app}.g{status['generation']:06d}"
+        wait_until(lambda: own_topics(broker, app) == [changelog, f"evertable.{app}.state"], timeout_s=90)
+        checkpoints = tmp_path / "evertable" / "checkpoints" / app
+        assert [path.name for path in checkpoints.iterdir()] == [f"g{status['generation']:06d}"]
+        assert fourth.end() == 0
+        assert fourth.lines[-1] == "Stopped."
+
+
+def test_a_restart_takes_up_what_was_live_and_computes_nothing_again(configured: Configured) -> None:
+    """The same generation, from its changelog; publications go on, and so does the history."""
+    configuration = configured()
+    with App(configuration) as app:
+        app.wait_live()
+        app.verdict(app.control({"joinType": "inner"}))
+        before, rows, publication = app.status, sorted(map(str, app.rows("final_ui"))), app.publication
+    with App(configuration) as again:
+        after = again.wait_live()
+        assert {**after, "lastApplied": None} == {**before, "lastApplied": None}
+        assert sorted(map(str, again.rows("final_ui"))) == rows
+        assert again.publication == publication + 1
+        assert f"Resuming generation {before['generation']}" in " ".join(again.logs)
+        assert [row["result"] for row in again.rows("control_raw")] == ["applied"]
+        assert {row["state"] for row in again.rows("generations")} == {"retired", "live"}
+        assert again.http.post("/api/rollback").status_code == 202
+        again.wait_for(lambda status: status["joinType"] == "left", "the rollback")
+
+
+def test_the_older_of_two_stops_and_says_why(configured: Configured) -> None:
+    """Nothing is damaged: the younger one serves the same rows."""
+    configuration = configured()
+    with App(configuration) as older:
+        older.wait_live()
+        rows = sorted(map(str, older.rows("final_ui")))
+        with App(configuration) as younger:
+            wait_until(lambda: not older.running, "the older one's end", 90)
+            assert isinstance(older.failure, FencedError)
+            assert "took over the app" in str(older.failure)
+            younger.wait_live()
+            assert sorted(map(str, younger.rows("final_ui"))) == rows
+            younger.verdict(younger.control({"joinType": "natural"}))
+            assert younger.status["joinType"] == "natural"
