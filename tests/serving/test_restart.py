@@ -6,6 +6,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+import pytest
 from confluent_kafka.admin import AdminClient
 from tests.serving.conftest import Configured, Pair
 from tests.serving.process import Process
@@ -28,6 +29,7 @@ def marks(app: Http) -> tuple[set[str], int]:
     return {row["name"].split()[0] for row in rows}, len(rows)
 
 
+@pytest.mark.timeout(400)  # five starts of Spark
 def test_killed_at_any_moment_it_comes_back_right(
     broker: EmbeddedBroker, pairs: dict[str, Pair], records: Records, tmp_path: Path
 ) -> None:
@@ -83,6 +85,7 @@ def test_killed_at_any_moment_it_comes_back_right(
         assert fourth.lines[-1] == "Stopped."
 
 
+@pytest.mark.timeout(240)
 def test_a_restart_takes_up_what_was_live_and_computes_nothing_again(configured: Configured) -> None:
     """The same generation, from its changelog; publications go on, and so does the history."""
     configuration = configured()
@@ -102,6 +105,7 @@ def test_a_restart_takes_up_what_was_live_and_computes_nothing_again(configured:
         again.wait_for(lambda status: status["joinType"] == "left", "the rollback")
 
 
+@pytest.mark.timeout(240)
 def test_the_older_of_two_stops_and_says_why(configured: Configured) -> None:
     """Nothing is damaged: the younger one serves the same rows."""
     configuration = configured()
