@@ -1,0 +1,131 @@
+"""Swap after swap while records flow and people watch: nobody notices, and nothing is left behind."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from tests.reference.joins import Row
+from tests.serving.audience import Audience
+from tests.serving.inside import PLACE, Memory, at_once, held, memory, reference
+from tests.serving.rig import ACCOUNTS, USERS, App, config
+from tests.serving.traffic import Traffic
+from tests.waiting import wait_until
+
+from evertable.broker import EmbeddedBroker
+from evertable.config import Config
+from evertable.config.joins import JoinType
+
+SWAPS, VIEWERS, PER_SECOND = 20, 20, 500
+TABLES = ("users_ui", "accounts_ui", "final_ui")
+JOINS = [JoinType.INNER, JoinType.LEFT, JoinType.NATURAL, JoinType.ASOF]
+
+Pairs = dict[str, tuple[str, str]]
+
+
+@pytest.fixture
+def marked(new_topic: Callable[..., str]) -> Pairs:
+    """Three pairs of topics of two partitions, by the mark that their records carry."""
+    return {mark: (new_topic(2), new_topic(2)) for mark in "abc"}
+
+
+@pytest.fixture
+def configuration(broker: EmbeddedBroker, marked: Pairs, tmp_path: Path) -> Config:
+    """Rows tell their place in their topic, so that the tables alone say what the join of them is."""
+    users, accounts = marked["a"]
+    sources: dict[str, Any] = {
+        "users": {"topic": users, "key": "userId", "columns": {**USERS, **PLACE["u"]}},
+        "accounts": {"topic": accounts, "key": "userId", "columns": {**ACCOUNTS, **PLACE["a"]}},
+    }
+    return config(broker.bootstrap, "load", marked["a"], tmp_path, sources=sources, swap={"linger_s": 1})
+
+
+def wish(pair: tuple[str, str], join: JoinType) -> dict[str, str]:
+    return {"usersTopic": pair[0], "accountsTopic": pair[1], "joinType": join.value}
+
+
+def swap(app: App, pair: tuple[str, str], join: JoinType) -> None:
+    verdict = app.verdict(app.control(wish(pair, join)))
+    assert (verdict["result"], verdict["reason"]) == ("applied", "")
+
+
+def settle(app: App) -> int:
+    """The generation that is left when all others are cleaned up."""
+    live = int(app.status["generation"])
+    done = ("retired", "failed", "superseded")
+
+    def is_over() -> bool:
+        rows = app.rows("generations", filter=f"generation != {live}")
+        return all(row["state"] in done and row["retired"] for row in rows)
+
+    wait_until(is_over, "the end of all others", 90)
+    return live
+
+
+def memory_on(app: App, pair: tuple[str, str]) -> Memory:
+    """What is taken once this pair is live and nothing else is left."""
+    swap(app, pair, JoinType.LEFT)
+    settle(app)
+    return memory(app)
+
+
+def dicts(rows: list[Row], names: list[str], side: str) -> list[dict[str, Any]]:
+    """What was sent, as the tables show it."""
+    columns = [*names, f"{side}_p", f"{side}_o", f"{side}_t"]
+    places = [(row.partition, row.offset, row.timestamp) for row in rows]
+    return [dict(zip(columns, (*row.values, *place), strict=True)) for row, place in zip(rows, places, strict=True)]
+
+
+@pytest.mark.timeout(600)
+def test_swaps_under_load_show_nothing_but_the_truth_and_leave_nothing_behind(
+    broker: EmbeddedBroker, configuration: Config, marked: Pairs
+) -> None:
+    arrow_before = pa.total_allocated_bytes()
+    traffic = Traffic(broker.bootstrap, marked)
+    traffic.send(600)
+    with App(configuration) as app:
+        app.wait_live()
+        app.verdict(app.control({}))  # brings the writer of control messages, which stays
+        before = held(app, broker.bootstrap)
+        wirings = list(islice(zip(cycle("bca"), cycle(JOINS), strict=False), SWAPS))
+        with Audience(app.url, VIEWERS, TABLES) as audience:
+            with traffic.flow(PER_SECOND):
+                for mark, join in wirings:
+                    swap(app, marked[mark], join)
+                    seen = at_once(app)
+                    assert Counter(seen.joined) == seen.reference(join)
+                    assert not audience.problems
+                traffic.pause()
+            mark, join = wirings[-1]
+            users, accounts = (traffic.sent[topic] for topic in marked[mark])
+            wait_until(lambda: len(at_once(app).users) == len(users), "all users that were sent", 90)
+            wait_until(lambda: len(at_once(app).accounts) == len(accounts), "all accounts that were sent", 90)
+            seen = at_once(app)
+            sent = dicts(users, list(USERS), "u"), dicts(accounts, list(ACCOUNTS), "a")
+            assert Counter(seen.joined) == reference(join, seen.columns, *sent)
+            live = settle(app)
+            wait_until(lambda: audience.publications() == {app.publication}, "all viewers on the last publication")
+            assert not audience.problems
+        topics = {pair: mark for mark, pair in marked.items()}
+        generations = app.rows("generations")
+        for row in generations:
+            pair = topics[row["usersTopic"], row["accountsTopic"]]
+            assert audience.marks.get(row["generation"], pair) == pair
+        assert len(audience.marks) >= SWAPS
+        assert live == SWAPS + 1
+        with suppress(AssertionError):  # the next line tells more
+            wait_until(lambda: held(app, broker.bootstrap) == before, "what was held at the start", 30)
+        assert held(app, broker.bootstrap) == before
+        assert memory(app).arrow - arrow_before < 1.2 * memory(app).tables  # that of one generation
+        first = memory_on(app, marked["a"])
+        for mark in "bc":
+            swap(app, marked[mark], JoinType.LEFT)
+        again = memory_on(app, marked["a"])
+        assert again.arrow + again.tables == pytest.approx(first.arrow + first.tables, rel=0.2)
+        assert again.resident < 1.2 * first.resident

@@ -1,0 +1,92 @@
+"""Things go wrong under a live app, from one trouble to the next: tables stay readable, and all heals."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewPartitions
+from tests.serving.conftest import Pair
+from tests.serving.rig import App, Records, config
+from tests.serving.trouble import delete_topic, fresh_name, jvm_of, live_row, make_topic, names, user, wait_for_row
+from tests.waiting import wait_until
+
+from evertable.broker import EmbeddedBroker
+
+
+@pytest.fixture(scope="module")
+def topics(new_topic: Callable[..., str], records: Records) -> Pair:
+    made = new_topic(2), new_topic(2)
+    records.fill(made, "a")
+    return made
+
+
+@pytest.fixture(scope="module")
+def app(broker: EmbeddedBroker, topics: Pair, tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    folder = tmp_path_factory.mktemp("supervised")
+    with App(config(broker.bootstrap, fresh_name("s"), topics, folder, swap={"linger_s": 30})) as started:
+        started.wait_live()
+        yield started
+
+
+def test_what_lingers_is_revived_as_it_is(app: App) -> None:
+    """The same query run, at once."""
+    before = live_row(app)
+    assert app.verdict(app.control({"joinType": "inner"}))["result"] == "applied"
+    assert live_row(app)["generation"] == before["generation"] + 1
+    rollback = app.http.post("/api/rollback").json()
+    assert app.verdict((rollback["partition"], rollback["offset"]))["result"] == "applied"
+    after = live_row(app)
+    same = ("generation", "queryId", "runId", "created")
+    assert [after[name] for name in same] == [before[name] for name in same]
+    assert f"Generation {before['generation']} live again" in " ".join(app.logs)
+
+
+def test_rows_of_a_new_partition_appear_without_a_rebuild(broker: EmbeddedBroker, app: App, topics: Pair) -> None:
+    before = live_row(app)
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    admin.create_partitions([NewPartitions(topics[0], 3)])[topics[0]].result()
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "topic.metadata.refresh.interval.ms": 500})
+    wait_until(lambda: len(producer.list_topics(topics[0]).topics[topics[0]].partitions) == 3)
+    producer.produce(topics[0], b'{"userId": "u1", "name": "a new", "age": 1}', partition=2)
+    assert producer.flush(30) == 0
+    wait_for_row(app, "a new")
+    wait_until(lambda: f"The topic '{topics[0]}' had 2 partitions and has 3." in app.logs)
+    after = live_row(app)
+    assert (after["generation"], after["runId"]) == (before["generation"], before["runId"])
+
+
+def test_when_spark_is_killed_the_tables_stay_and_it_comes_back(app: App, topics: Pair, records: Records) -> None:
+    before, rows = live_row(app), app.rows("final_ui")
+    os.kill(jvm_of(app), signal.SIGKILL)
+    stale = app.wait_for(lambda status: status["state"] == "stale", "the status stale")
+    assert stale["message"].startswith("not kept up to date for ")
+    assert stale["generation"] == before["generation"]
+    assert app.rows("final_ui") == rows
+    assert any(line.startswith("Spark ended and is started again: ") for line in app.logs)
+    records.send(topics[0], [user(50)])
+    assert app.wait_live()["message"] == ""
+    wait_for_row(app, "a 50")
+    after = live_row(app)
+    assert after["generation"] == before["generation"]
+    assert after["runId"] != before["runId"]
+
+
+def test_a_topic_that_is_made_again_is_read_anew(
+    broker: EmbeddedBroker, app: App, topics: Pair, records: Records
+) -> None:
+    """The same wiring, and only rows of the new topic."""
+    before = app.status
+    delete_topic(broker.bootstrap, topics[0])
+    make_topic(broker.bootstrap, topics[0])
+    records.send(topics[0], [user(number, "z") for number in range(5)])
+    after = app.wait_for(
+        lambda status: status["generation"] > before["generation"] and status["state"] == "live", "a rebuild"
+    )
+    assert [after[key] for key in ("usersTopic", "accountsTopic", "joinType")] == [*topics, "left"]
+    wait_until(lambda: names(app) == {f"z {number}" for number in range(5)}, timeout_s=90)
+    assert {row["name"].split()[0] for row in app.rows("final_ui")} == {"z"}
+    assert any(f"Generation {before['generation']} cannot go on" in line for line in app.logs)

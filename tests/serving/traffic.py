@@ -1,0 +1,103 @@
+"""Records that flow while a test does something else, and what is to be seen of them."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from confluent_kafka import KafkaError, Message, Producer
+from tests.reference.joins import Row
+
+TICK_S = 0.02
+MOVED_MS = 5_000
+"""Timestamps are that much off at most, so that the newest record is not always the last one."""
+
+Pair = tuple[str, str]
+
+
+class Traffic:
+    """Sends users and accounts to pairs of topics at a steady rate, on a thread, from ``with`` until ``pause``.
+
+    Each record says of which pair it is (its mark); some have no key. ``sent`` are those that Kafka has taken, by
+    topic, as the reference wants them.
+    """
+
+    def __init__(self, bootstrap: str, pairs: Mapping[str, Pair], keys: int = 1_000) -> None:
+        self.sent: dict[str, list[Row]] = {topic: [] for pair in pairs.values() for topic in pair}
+        self.failures: list[str] = []
+        self._pairs = pairs
+        self._keys = keys
+        self._random = random.Random(7)
+        self._producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 5})
+        self._pausing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="test-traffic", daemon=True)
+
+    @property
+    def count(self) -> int:
+        return sum(map(len, self.sent.values()))
+
+    def send(self, records: int) -> None:
+        """So many, evenly on all topics, and waits until they are there."""
+        for _ in range(records):
+            self._send_one()
+        assert self._producer.flush(60) == 0
+
+    def flow(self, per_second: int) -> Self:
+        self._rate = per_second
+        return self
+
+    def pause(self) -> None:
+        """Returns when all that was sent is there."""
+        self._pausing.set()
+        self._thread.join()
+        assert self._producer.flush(60) == 0
+        assert not self.failures
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._pausing.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        begin, done = time.monotonic(), 0
+        while not self._pausing.wait(TICK_S):
+            due = int((time.monotonic() - begin) * self._rate)
+            for _ in range(min(due - done, self._rate)):  # after a stall, not all at once
+                self._send_one()
+            done = due
+            self._producer.poll(0)
+
+    def _send_one(self) -> None:
+        mark = self._random.choice(list(self._pairs))
+        users, accounts = self._pairs[mark]
+        number = self._random.randrange(self._keys)
+        key = f"u{number:04d}" if self._random.random() < 0.99 else None
+        if self._random.random() < 0.5:
+            self._produce(users, key, {"userId": key, "name": f"{mark} {number}", "age": number % 90})
+        else:
+            balance = round(self._random.uniform(0, 1000), 2)
+            self._produce(accounts, key, {"userId": key, "accountType": mark, "balance": balance})
+
+    def _produce(self, topic: str, key: str | None, value: Mapping[str, Any]) -> None:
+        moved = int(time.time() * 1000) - self._random.randrange(MOVED_MS)
+
+        def taken(error: KafkaError | None, message: Message) -> None:
+            if error is not None:
+                self.failures.append(error.str())
+                return
+            partition, offset, timestamp = message.partition(), message.offset(), message.timestamp()[1]
+            assert partition is not None
+            assert offset is not None
+            self.sent[topic].append(Row(partition, offset, timestamp, key, tuple(value.values())))
+
+        self._producer.produce(topic, json.dumps(value), timestamp=moved, on_delivery=taken)
