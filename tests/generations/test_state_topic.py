@@ -377,9 +377,9 @@ def test_writing_goes_on_after_the_broker_was_killed(own_apps: Apps, app: str) -
 
 
 def test_a_broker_that_stays_away_is_an_error_and_the_same_can_be_written_later(own_apps: Apps, app: str) -> None:
-    topic = own_apps.new(app, timeout_s=10)
-    topic.open()
+    topic = own_apps.opened(app)
     topic.write(Numbers(1, 1))
+    topic._timeout_s = 1
     own_apps.broker.kill()
     with pytest.raises(KafkaUnreachableError, match="does not answer"):
         topic.heartbeat()

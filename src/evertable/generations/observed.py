@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 MISSES = 2
+"""In a row, until they are believed: leaders move, and a broker that starts may not know its topics yet."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ class SourceHistory:
         self._told: set[tuple[type[Change], int]] = set()
 
     def missing(self) -> Iterator[Change]:
-        """The topic was not found; believed the second time, for a broker that starts may not know its topics yet."""
+        """The topic was not found."""
         self._missed += 1
         if self._missed == MISSES:
             yield TopicGone(*self._of)

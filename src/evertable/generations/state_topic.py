@@ -114,6 +114,8 @@ class StateTopic:
 
     def write(self, *records: Record) -> None:
         """Remembers all of these or none; what is too old to be kept is forgotten with them."""
+        if not records:
+            return
         with self._lock:
             values: dict[str, bytes | None] = {record.key: encode(record) for record in records}
             for key in self._memory.too_old(records):

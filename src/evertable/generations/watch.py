@@ -18,7 +18,7 @@ from evertable.changelog.kafka import MISSING, QUIET, explain
 from evertable.changelog.schema import Side
 from evertable.config import Config, Role, Source
 from evertable.generations.identity import Identity, SourceIdentity
-from evertable.generations.observed import KafkaAway, KafkaBack, Observed, Report, SourceHistory
+from evertable.generations.observed import MISSES, KafkaAway, KafkaBack, Observed, Report, SourceHistory
 from evertable.generations.topic_ids import describe, id_of
 
 INTERVAL_S = 3.0
@@ -33,11 +33,11 @@ log = structlog.get_logger()
 
 
 class _Cluster:
-    """Where topics are looked at, and whether it answered the last time."""
+    """Where topics are looked at, and how often in a row it did not answer."""
 
     def __init__(self, properties: Mapping[str, Any], timeout_s: float) -> None:
         self.servers = str(properties.get("bootstrap.servers", ""))
-        self.away = False
+        self.missed = 0
         self._timeout_s = timeout_s
         self._admin = AdminClient(dict(properties), logger=QUIET)
 
@@ -76,8 +76,8 @@ class _Source:
 class TopicWatch:
     """Reports, once each, what happens to the topics that are read; any thread may tell it of generations.
 
-    ``on_report`` is called on the watch's thread. A cluster that does not answer is one report, and one when it does
-    again; meanwhile nothing is said about its topics.
+    ``on_report`` is called on the watch's thread. A cluster that does not answer, twice, is one report, and one when
+    it does again; meanwhile nothing is said about its topics.
     """
 
     def __init__(
@@ -182,12 +182,12 @@ class TopicWatch:
             try:
                 found[topic] = cluster.look(topic)
             except KafkaException as problem:
-                if not cluster.away:
+                cluster.missed += 1
+                if cluster.missed == MISSES:
                     reason = explain(problem.args[0], topic, cluster.servers).what
                     self._on_report(KafkaAway(cluster.servers, reason))
-                cluster.away = True
                 return None
-        if cluster.away:
+        if cluster.missed >= MISSES:
             self._on_report(KafkaBack(cluster.servers))
-        cluster.away = False
+        cluster.missed = 0
         return found
