@@ -34,6 +34,7 @@ class RawSocket:
     def __init__(self, port: int, context: ssl.SSLContext | None = None, timeout_s: float = 30) -> None:
         plain = socket.socket()
         plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         plain.settimeout(timeout_s)
         plain.connect(("127.0.0.1", port))
         self.socket = plain if context is None else context.wrap_socket(plain, server_hostname="localhost")

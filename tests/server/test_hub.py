@@ -42,7 +42,7 @@ class Watcher:
         self._told(self.subscription)
 
     def _told(self, subscription: Subscription) -> None:
-        if self.view is not None and (tail := self.view.frame_for(subscription)) is not None:
+        if self.view is not None and (tail := self.hub.frame_for(self.view, subscription)) is not None:
             self.picture.apply(json.loads(answers.prefix(tail.kind, "a", 0) + tail.data))
             self.news.set()
 
@@ -358,6 +358,28 @@ def test_a_flip_finds_orders_ready() -> None:
     run(scenario)
 
 
+def test_orders_that_a_flip_waits_for_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though nobody uses them yet, and someone else leaves meanwhile."""
+    catalog = catalog_of(users_ui=table(rows=numbered(50)))
+
+    async def scenario() -> None:
+        async with running(catalog) as hub:
+            stays, leaves = Watcher(hub, SORTED), Watcher(hub, View(filter="age < 10"))
+            for watcher in (stays, leaves):
+                await watcher.until(lambda picture: picture.page)
+            gate = Gate(monkeypatch, Order, "compute")
+            flipping = asyncio.create_task(hub.publish(2, {"users_ui": table(rows=numbered(20))}))
+            await wait_until(lambda: gate.entered == 2 or gate.entered == hub._workers._pool._max_workers)
+            leaves.leave()
+            await wait_until(lambda: not hub._untidy)
+            gate.opened.set()
+            await flipping
+            assert stays.picture.page["generation"] == 2
+            await wait_until(lambda: len(hub._orders) == 1)
+
+    run(scenario)
+
+
 def test_an_order_that_takes_too_long_comes_after_the_flip(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its viewers see the old page until then; the other viewers the new one at once. Who changes over waits."""
     catalog = catalog_of(users_ui=table(rows=numbered(50)))
@@ -505,3 +527,74 @@ def test_changes_after_the_end_touch_nobody() -> None:
     rows.append(numbered(1))
     asyncio.run(once())
     assert catalog._listeners == []
+
+
+class Sleeper(Watcher):
+    """A viewer that is told, and takes nothing until it is asked to."""
+
+    awake = False
+
+    def _told(self, subscription: Subscription) -> None:
+        if self.awake:
+            super()._told(subscription)
+
+    def wake_up(self) -> None:
+        self.awake = True
+        self._told(self.subscription)
+
+
+@pytest.mark.parametrize("view", [View(), SORTED, LARGE, View(limit=3_000, sort=("age",))], ids=str)
+def test_nobody_works_for_viewers_that_take_nothing(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No page, order or table is kept for them, also over a flip; who wakes up gets the newest page, and only it."""
+    monkeypatch.setattr(hub_module, "STALLED_S", 0.0)
+    rows, other = (BoundedTable(USERS, 10_000) for _ in range(2))
+    catalog = catalog_of(users_ui=rows)
+    other._on_change = catalog.ring
+
+    async def scenario() -> None:
+        async with running(catalog, tick_ms=1) as hub:
+            sleepers = [Sleeper(hub, view) for _ in range(2)]
+            live_view = sleepers[0].view
+            assert live_view is not None
+            for number in range(1, 4):
+                rows.append(numbered(1))
+                await wait_until(lambda: all(one.subscription.told_s is not None for one in sleepers))
+                rows.append(numbered(1))
+                await wait_until(lambda: live_view.binding is None and not len(hub._orders))
+                await hub.publish(number, {"users_ui": other})
+                other.append([("g", str(number), number)])
+                await asyncio.sleep(0.01)
+                assert (live_view.binding, len(hub._orders)) == (None, 0)
+                first, second = sleepers
+                first.wake_up()
+                newest = ["g", str(number), number]
+                await first.until(lambda picture, newest=newest: newest in picture.rows)  # type: ignore[misc]
+                assert first.picture.kinds["page"] == number
+                first.awake = False
+                await hub.publish(number, {"users_ui": rows})
+            hub.wake()
+            await wait_until(lambda: live_view.binding is None)
+            second.wake_up()
+            await second.until(lambda picture: len(picture.rows) == 6)
+            assert second.picture.kinds == {"page": 1}
+            other.append(numbered(1))
+            rows.append(numbered(1))
+            await second.until(lambda picture: len(picture.rows) == 7)
+
+    run(scenario)
+
+
+def test_who_shares_a_view_with_a_sleeper_sees_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub_module, "STALLED_S", 0.0)
+    rows = BoundedTable(USERS, 1_000)
+
+    async def scenario() -> None:
+        async with running(catalog_of(users_ui=rows), tick_ms=1) as hub:
+            sleeper, lively = Sleeper(hub, View()), Watcher(hub, View())
+            for number in range(20):
+                rows.append([("u", "x", number)])
+                await lively.until(lambda picture, n=number: len(picture.rows) == n + 1)  # type: ignore[misc]
+            sleeper.wake_up()
+            assert sleeper.picture.rows == lively.picture.rows
+
+    run(scenario)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import socket as sockets_
+import ssl
+import subprocess
 import time
 from pathlib import Path
 
+import pytest
 from tests.server.conftest import USERS, Serve
 from tests.server.test_socket import catalog_of
 from tests.server.viewers import Viewer, live
@@ -21,11 +24,25 @@ STALL_S = 30.0
 MAX_BYTES = 5_000_000
 
 
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A self-made certificate for 127.0.0.1 with its key in one file."""
+    made = tmp_path_factory.mktemp("tls") / "both.pem"
+    what = ["-subj", "/CN=here", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2", "-nodes"]
+    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
+    command = ["openssl", "req", "-x509", *what, *key, "-keyout", "-", "-out", "-"]
+    made.write_bytes(subprocess.run(command, check=True, capture_output=True).stdout)
+    return made
+
+
 def memory() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
-def test_a_stalled_viewer_costs_little_and_catches_up_with_one_page(serve: Serve) -> None:
+@pytest.mark.parametrize(("secured", "stall_s"), [(False, STALL_S), (True, 0.0)], ids=["plain", "TLS"])
+def test_a_stalled_viewer_costs_little_and_catches_up_with_one_page(
+    serve: Serve, certificate: Path, secured: bool, stall_s: float
+) -> None:
     """Tens of megabytes of pages change meanwhile; what it finds is what fits into the network, then the newest."""
     rows = BoundedTable(USERS, ROWS)
 
@@ -33,13 +50,15 @@ def test_a_stalled_viewer_costs_little_and_catches_up_with_one_page(serve: Serve
         rows.put({i: (f"user {i}", f"{number} " + "x" * 100, number) for i in range(ROWS)})
 
     change(0)
-    server, hub, sockets = live(serve, catalog_of(users_ui=rows))
-    with Viewer(server.url) as lively, Viewer(server.url, max_queue=1) as stalled:
+    tls = {"certificate": str(certificate), "key": str(certificate)} if secured else None
+    server, hub, sockets = live(serve, catalog_of(users_ui=rows), tls=tls)
+    trusting = {"ssl": ssl.create_default_context(cafile=str(certificate))} if secured else {}
+    with Viewer(server.url, **trusting) as lively, Viewer(server.url, max_queue=1, **trusting) as stalled:
         picture = lively.subscribe("users_ui", limit=1_000)
         stalled.subscribe("users_ui", limit=1_000)
         stalled.socket.socket.setsockopt(sockets_.SOL_SOCKET, sockets_.SO_RCVBUF, 65_536)
         start, before, pages, number = time.monotonic(), 0, 0, 0
-        while number < 2 * FULL or time.monotonic() < start + STALL_S:
+        while number < 2 * FULL or time.monotonic() < start + stall_s:
             number += 1
             change(number)
             lively.until(lambda number=number: picture.rows[0][2] == number)  # type: ignore[misc]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
@@ -10,14 +11,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.reference.histories import COLUMNS, KEY, History, placed, sampled
+from tests.reference.histories import COLUMNS, KEY, History, packed, placed, sampled
 from tests.reference.operator import ModelOperator
 from tests.reference.outcome import Outcome, expected
 
 from evertable.changelog.changes import Changes
 from evertable.changelog.decode import Decoder
-from evertable.changelog.schema import ChangelogSchema
+from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.config.joins import JoinType
+from evertable.tables import generation
 from evertable.tables.generation import GenerationTables, Input
 from evertable.tables.table import Readable, Table
 
@@ -156,3 +158,38 @@ def test_tables_take_no_columns_at_all() -> None:
     tables = GenerationTables(*INPUTS, JoinType.INNER)
     assert tables.joined.take(np.empty(0, np.int64), []).num_rows == 0
     assert isinstance(tables.left.take(np.empty(0, np.int64), [0]), pa.RecordBatch)
+
+
+def test_a_pair_without_rows_waits_once() -> None:
+    """Until both are there, whichever comes first."""
+    schema = ChangelogSchema(*COLUMNS, JoinType.INNER)
+    decoder = Decoder(schema)
+    for history in sampled(40, number=5):
+        lines = ModelOperator(schema, KEYS).run(placed(history))
+        alone = decoder.decode(lines)
+        nothing = decoder.decode([])
+        tables = GenerationTables(*INPUTS, JoinType.INNER)
+        pairs = replace(alone, rows=nothing.rows, rejects=nothing.rejects)
+        assert not tables.fold(pairs)
+        assert tables.waiting == alone.pairs.num_rows
+        for side in (Side.RIGHT, Side.LEFT):
+            rows = [nothing.rows[0], nothing.rows[1]]
+            rows[side] = alone.rows[side]
+            tables.fold(replace(nothing, rows=(rows[0], rows[1])))
+        assert tables.waiting == 0
+        assert len(rows_of(tables.joined)) == len(set(zip(*alone.pairs.to_pydict().values(), strict=True)))
+
+
+def test_the_newest_rejects_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many come at once; all are counted."""
+    monkeypatch.setattr(generation, "MAX_DEAD_LETTERS", 3)
+    schema = ChangelogSchema(*COLUMNS, JoinType.INNER)
+    lines = ModelOperator(schema, KEYS).run(placed(packed(sampled(60))))
+    changes = Decoder(schema).decode(lines)
+    tables = GenerationTables(*INPUTS, JoinType.INNER)
+    tables.fold(changes)
+    rejects = [tuple(row.values())[:3] for row in changes.rejects.to_pylist()]
+    assert len(rejects) > 3
+    newest = [(INPUTS[side].name, partition, offset) for side, partition, offset in rejects[-3:]]
+    assert [(row[0], *row[2:4]) for row in rows_of(tables.dead_letters)] == newest
+    assert tables.rejects == len(rejects)

@@ -87,6 +87,21 @@ def test_a_store_has_few_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [len(text) for text in store.rows().column(0).to_pylist()] == sizes
 
 
+def test_pieces_have_so_many_rows_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Merging a large piece would cost more the larger it is; one batch may be larger."""
+    monkeypatch.setattr(store_module, "MAX_ROWS", 100)
+    schema = pa.schema([("number", pa.int64())])
+    store, random, total = RowStore(schema), Random(2), 0
+    for _ in range(500):
+        size = random.choice([1, 2, 30, 60, 100])
+        store.append(pa.RecordBatch.from_arrays([pa.array(np.arange(total, total + size))], schema=schema))
+        total += size
+    assert max(map(len, store.rows().column(0).chunks)) == 100
+    assert np.array_equal(store.rows().column(0).to_numpy(), np.arange(total))
+    every = np.arange(total)[::-1]
+    assert np.array_equal(store.rows().take(every, [0])[0].to_numpy(), every)
+
+
 @settings(max_examples=300, deadline=None)
 @given(steps=st.lists(st.tuples(st.booleans(), st.lists(st.integers(0, 12), max_size=8)), max_size=15))
 def test_pairs_wait_until_their_row_comes(steps: list[tuple[bool, list[int]]]) -> None:

@@ -15,7 +15,7 @@ from evertable.config.server import Server
 from evertable.errors import PageTooLargeError, TableNotFoundError
 from evertable.protocol.frames import Limits
 from evertable.server.orders import EVERY_S, REST, Orders
-from evertable.server.shared import LiveView, Look, News, Seen, Subscription
+from evertable.server.shared import LiveView, Look, News, Seen, Subscription, Tail
 from evertable.server.workers import Workers
 from evertable.tables.catalog import Catalog, Publication
 from evertable.tables.table import Table
@@ -25,6 +25,8 @@ from evertable.views.view import View
 MAX_LOAD = 0.6
 """Of the event loop's time that rounds and sends may take; ticks get longer rather than take more."""
 PREPARE_S = 5.0
+STALLED_S = 5.0
+"""A viewer that was told of news so long ago and took nothing is not worked for until it does."""
 RETRY_S = 60.0
 """At most, between two tries to show a page that cannot be made."""
 NEVER = float("inf")
@@ -124,10 +126,14 @@ class Hub:
         """
         async with self._flipping:  # one after the other, in the order they were asked for
             in_use = {(name, shown.view.query) for (name, _), shown in self._shown.items()}
-            async with self._orders.prepared(in_use, tables, PREPARE_S):
-                publication = self._catalog.publish(generation, tables)
-                also()
-                self._round()
+            try:
+                async with self._orders.prepared(in_use, tables, PREPARE_S):
+                    publication = self._catalog.publish(generation, tables)
+                    also()
+                    self._round()
+            finally:
+                self._untidy = True  # an order may have been prepared for someone who left meanwhile
+                self.wake()
         return publication
 
     def attach(self, name: str, view: View, subscription: Subscription) -> LiveView:
@@ -147,11 +153,19 @@ class Hub:
         shown.view.subscribers.add(subscription)
         self._refresh(shown, self._catalog.current, self.loop.time())
         if shown.view.lacks(subscription):
-            subscription.notify(subscription)
+            subscription.tell(self.loop.time())
         else:  # its order is not computed yet, or it comes from a later page
             shown.latecomers = shown.latecomers or shown.view.stamp < subscription.after
             self.wake()
         return shown.view
+
+    def frame_for(self, view: LiveView, subscription: Subscription) -> Tail | None:
+        """What the subscription lacks, now that it can take it; if its view sleeps, it is told again when there is."""
+        subscription.told_s = None
+        if view.binding is None and (shown := self._shown.get((view.name, view.view))):
+            self._refresh(shown, self._catalog.current, self.loop.time())
+            self.wake()  # its order may have to be computed first
+        return view.frame_for(subscription)
 
     def is_waiting(self, view: LiveView) -> bool:
         """Whether the name has no table yet."""
@@ -172,7 +186,7 @@ class Hub:
 
     def _plan_at(self, when: float) -> None:
         when = max(when, self._last + self._tick_s)
-        if self._ended or self._put_off or (self._timer and self._timer.when() <= when):
+        if when == NEVER or self._ended or self._put_off or (self._timer and self._timer.when() <= when):
             return
         if self._timer:
             self._timer.cancel()
@@ -197,6 +211,8 @@ class Hub:
         soonest = NEVER
         seen = {name: self._see(publication, name) for name in {name for name, _ in self._shown}}
         for shown in tuple(self._shown.values()):
+            if self._sleeps(shown, now):
+                continue
             known = seen[shown.view.name]
             news = shown.view.overlook(known) if known and not shown.looking else None
             if news is None:
@@ -210,9 +226,16 @@ class Hub:
         if self._untidy:
             self._orders.keep({order for shown in self._shown.values() for order in shown.view.orders})
             self._untidy = False
-        soonest = min(soonest, self._orders.refresh(now))
-        if soonest < NEVER:
-            self._plan_at(soonest)
+        self._plan_at(min(soonest, self._orders.refresh(now)))
+
+    def _sleeps(self, shown: _Shown, now: float) -> bool:
+        """Whether nobody takes what this view shows; then nothing is kept for it."""
+        view = shown.view
+        if shown.looking or any(one.told_s is None or now < one.told_s + STALLED_S for one in view.subscribers):
+            return False
+        self._untidy = self._untidy or bool(view.orders)
+        view.forget()
+        return True
 
     def _see(self, publication: Publication, name: str) -> Seen | None:
         """What happened to the name's table since the last round."""
@@ -269,8 +292,9 @@ class Hub:
         return NEVER
 
     def _tell(self, shown: _Shown) -> None:
+        now = self.loop.time()
         for subscription in shown.view.subscribers:
-            subscription.notify(subscription)
+            subscription.tell(now)
 
     def _look_elsewhere(self, shown: _Shown) -> None:
         """A large page is made on a worker; one look at a time."""

@@ -205,6 +205,14 @@ class _Uvicorn(uvicorn.Server):
         yield
 
 
+_FALSE_ALARMS = frozenset(
+    {
+        "ASGI callable returned without completing handshake.",  # a WebSocket was refused, with an HTTP answer
+        "Invalid UTF-8 sequence received from client.",  # who is told so, with 1007
+    }
+)
+
+
 def _is_no_false_alarm(record: logging.LogRecord) -> bool:
-    """uvicorn takes a WebSocket that was refused with an HTTP answer for one that got none, and logs an error."""
-    return record.msg != "ASGI callable returned without completing handshake."
+    """uvicorn logs as errors what clients do wrong and are told; so anyone could fill the log."""
+    return record.msg not in _FALSE_ALARMS

@@ -109,6 +109,13 @@ class Subscription:
     page: int = 0
     """The number of the last page that was sent."""
     total: int = -1
+    told_s: float | None = None
+    """When it was told of news that it has not taken yet."""
+
+    def tell(self, now: float) -> None:
+        if self.told_s is None:
+            self.told_s = now
+        self.notify(self)
 
 
 @dataclass(eq=False)
@@ -249,6 +256,11 @@ class LiveView:
         self._page += 1
         self._page_tail = self._patch_tail = None
         return News.PAGE
+
+    def forget(self) -> None:
+        """Lets go of the page on show and of its table, as if it had never been looked at; stamps go on from here."""
+        self._binding = self._next = self._look = self._page_range = None
+        self._rows = self._before = self._page_tail = self._patch_tail = None
 
     def lacks(self, subscription: Subscription) -> bool:
         """Whether the subscription has not got what is on show, and may get it."""

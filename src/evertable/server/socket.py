@@ -195,7 +195,7 @@ class Socket:
         current, view = self._subscriptions.get(subscription.id, (None, None))
         if current is not subscription or view is None:
             return None  # it looks at something else, or at nothing
-        if (tail := view.frame_for(subscription)) is None:
+        if (tail := self._hub.frame_for(view, subscription)) is None:
             return None
         return tail.kind, answers.prefix(tail.kind, subscription.id, subscription.tag), tail.data
 

@@ -13,6 +13,7 @@ from typing import Protocol
 from starlette.types import Scope, Send
 from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.exceptions import InvalidState
 from websockets.http11 import Request
 
 EXTENSION = "evertable.wire"
@@ -61,6 +62,12 @@ class WireProtocol(WebSocketsSansIOProtocol):
         else:
             self.transport.write(head + start)
             self.transport.write(rest)
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            super().data_received(data)
+        except InvalidState:  # something that has to be answered with a close came before the viewer's own
+            self.transport.abort()
 
     def handle_ping(self) -> None:
         """Of the pings of a viewer that takes nothing, only the last ones are answered (RFC 6455, 5.5.3)."""
