@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -152,6 +153,87 @@ def test_a_flip_while_a_worker_looks(monkeypatch: pytest.MonkeyPatch) -> None:
                 assert watcher.picture.rows == [["g", str(number), number]] * 2_000
                 await small.until(lambda picture, number=number: picture.page["generation"] == number)  # type: ignore[misc]
                 await hub.publish(1, {"users_ui": rows})
+
+    run(scenario)
+
+
+def test_stamps_do_not_go_back_while_a_worker_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What happens elsewhere meanwhile is later than what the worker saw, and must not be told before it."""
+    rows = BoundedTable(USERS, 10_000)
+    rows.put(dict(enumerate(numbered(6_000))))
+
+    async def scenario() -> None:
+        async with running(catalog_of(users_ui=rows), tick_ms=1) as hub:
+            watcher = Watcher(hub, LARGE)
+            await watcher.until(lambda picture: picture.page)
+            gate = Gate(monkeypatch, LiveView, "look")
+            rows.put({5: ("u5", "on the page", 0)})
+            await wait_until(lambda: gate.entered)
+            rows.append(numbered(3))
+            await wait_until(lambda: hub._versions["users_ui"] == rows.extent.version)
+            gate.opened.set()
+            await watcher.until(lambda picture: picture.rows[5][1] == "on the page" and picture.total == 6_003)
+
+    run(scenario)
+
+
+def test_the_total_of_a_large_filtered_view_follows() -> None:
+    """Though its page stays as it is, and nothing else happens after it."""
+    rows = table(rows=numbered(3_000))
+
+    async def scenario() -> None:
+        async with running(catalog_of(users_ui=rows)) as hub:
+            watcher = Watcher(hub, View(limit=2_000, filter="age >= 0"))
+            await watcher.until(lambda picture: picture.total == 3_000)
+            for total in (3_001, 3_002):
+                rows.append(numbered(1))
+                await watcher.until(lambda picture, total=total: picture.total == total)  # type: ignore[misc]
+            assert watcher.picture.kinds == {"page": 1, "total": 2}
+
+    run(scenario)
+
+
+def test_who_comes_from_a_later_page_waits_for_one_as_late() -> None:
+    """The view it changes to rests, and what happened since does not show on it."""
+    rows = BoundedTable(USERS, 1_000)
+    rows.put(dict(enumerate(numbered(100))))
+    catalog = catalog_of(users_ui=rows)
+
+    async def scenario() -> None:
+        async with running(catalog) as hub:
+            view = View(limit=5)
+            await Watcher(hub, view).until(lambda picture: picture.page)
+            (shown,) = hub._shown.values()
+            shown.rests_until = hub.loop.time() + 0.1
+            rows.put({50: ("u50", "elsewhere", 50)})
+            late = Watcher(hub, view, after=Stamp(catalog.current.number, rows.extent.version, 1))
+            assert late.picture.page == {}
+            await late.until(lambda picture: picture.page)
+            assert late.picture.page["version"] == rows.extent.version
+
+    run(scenario)
+
+
+def test_an_expensive_page_rests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten times what it cost; but not over a flip."""
+    rows, look = BoundedTable(USERS, 1_000), LiveView.look
+    rows.put(dict(enumerate(numbered(10))))
+
+    def expensive(view: LiveView, binding: Binding) -> Look | None:
+        seen = look(view, binding)
+        return seen and replace(seen, cost_s=1_000.0)
+
+    async def scenario() -> None:
+        async with running(catalog_of(users_ui=rows)) as hub:
+            monkeypatch.setattr(LiveView, "look", expensive)
+            watcher = Watcher(hub, View())
+            (shown,) = hub._shown.values()
+            assert shown.rests_until > hub.loop.time() + 9_000
+            rows.put({1: ("u1", "changed", 1)})
+            await wait_until(lambda: hub._versions.get("users_ui") == rows.extent.version)
+            assert watcher.picture.rows[1][1] == "name 1"
+            await hub.publish(2, {"users_ui": rows})
+            assert watcher.picture.rows[1][1] == "changed"
 
     run(scenario)
 
