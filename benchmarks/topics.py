@@ -24,11 +24,11 @@ def account(key: str, i: int, sent_at: int = 0) -> bytes:
     return json.dumps({"userId": key, "accountType": kind, "balance": i % 1000 / 4, "sentAt": sent_at}).encode()
 
 
-def spread(bootstrap: str, users: int, accounts: int) -> tuple[str, str]:
+def spread(bootstrap: str, users: int, accounts: int, name: str = "spread") -> tuple[str, str]:
     """Accounts that go round all users."""
     return _fill(
         bootstrap,
-        "spread",
+        name,
         (user(f"u{i}", i) for i in range(users)),
         (account(f"u{i % users}", i) for i in range(accounts)),
     )
