@@ -119,6 +119,27 @@ def test_a_changelog_that_cannot_be_read_is_reported(error: Exception) -> None:
     assert reader.closed == 1
 
 
+def test_commits_are_not_kept_once_the_feed_has_caught_up() -> None:
+    """A generation lives for months, and an epoch ends every few seconds."""
+    told = threading.Event()
+    feed = Feed(Given(), GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({}), on_caught_up=told.set)
+    with feed:
+        assert told.wait(30)
+        for end in range(1_000):
+            feed.committed({(Side.LEFT, 0): end})
+        assert feed._committed == []
+
+
+def test_a_feed_may_be_closed_by_what_it_calls() -> None:
+    """Whoever is told of a failure may end it there and then, though it is on the feed's own thread."""
+    reader = Given()
+    feed = Feed(reader, GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({}), on_failure=lambda error: feed.close())
+    with feed:
+        reader.queue.put(ValueError("a bug"))
+        wait_until(lambda: reader.closed)
+    assert reader.closed == 1
+
+
 def test_a_feed_that_never_started_lets_go_of_its_reader() -> None:
     reader = Given()
     Feed(reader, GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({})).close()

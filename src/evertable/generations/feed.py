@@ -109,15 +109,16 @@ class Feed:
     def committed(self, ends: Mapping[SourcePartition, int]) -> None:
         """The engine has committed an epoch that ends before these source offsets."""
         with self._lock:
-            self._committed.append(ends)
+            if not self._told:  # nobody asks any more, and epochs go on for as long as the generation lives
+                self._committed.append(ends)
 
     def close(self) -> None:
-        """Ends the thread, then lets go of the reader."""
+        """Ends the thread, then lets go of the reader. Called on the feed's own thread, it does so soon after."""
         self._closing.set()
-        if self._thread.ident is not None:
-            self._thread.join()
-        else:
+        if self._thread.ident is None:
             self._reader.close()
+        elif self._thread is not threading.current_thread():
+            self._thread.join()
 
     def __enter__(self) -> Self:
         return self.start()
