@@ -71,6 +71,7 @@ class Orchestrator:
         publisher: Publisher,
         notebook: Notebook,
         watch: TopicWatch,
+        sweep: Callable[[int], None],
         counts: Counts,
         topic_exists: Callable[[Side, str], bool],
         publication: int = 0,
@@ -86,6 +87,7 @@ class Orchestrator:
         self._publisher = publisher
         self._notebook = notebook
         self._watch = watch
+        self._sweep = sweep
         self._counts = counts
         self._topic_exists = topic_exists
         self._events: queue.SimpleQueue[Happening] = queue.SimpleQueue()
@@ -190,7 +192,8 @@ class Orchestrator:
                 self._break(number, reason)
             case Ended(number, error):
                 if error is not None:
-                    self._desk.say("WARN", f"Generation {number} was not cleaned up wholly: {error}")
+                    self._desk.say("WARN", f"Generation {number} did not end in order: {error}")
+                self._sweep(number)
                 self._running.pop(number, None)
                 self._builds.pop(number, None)
                 self._swap_began.pop(number, None)
@@ -368,10 +371,12 @@ class Orchestrator:
         self._watch.remove(number)
 
         def end() -> None:
-            self._site.engine.stop(number)  # ends the wait of a build that is under way
-            if job is not None:
-                job.exception()
-            running.end()
+            try:
+                self._site.engine.stop(number)  # ends the wait of a build that is under way
+            finally:
+                if job is not None:
+                    job.exception()
+                running.end()
 
         generation = self._life.generations[number]
         if generation.state in (State.FAILED, State.SUPERSEDED):
@@ -401,7 +406,7 @@ class Orchestrator:
             except queue.Empty:
                 break
         if halting is not None:
-            halting.exception(max(0.1, deadline - time.monotonic()))
+            wait([halting], max(0.1, deadline - time.monotonic()))
 
 
 def _source(record: ControlMessage) -> str:

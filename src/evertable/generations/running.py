@@ -26,8 +26,6 @@ from evertable.generations.topic_ids import topic_ids
 from evertable.tables.generation import GenerationTables, Input
 from evertable.tables.table import Table
 
-RELEASE_S = 20.0
-
 
 @dataclass(frozen=True)
 class Site:
@@ -60,6 +58,11 @@ class Site:
         if "://" not in path:
             shutil.rmtree(path, ignore_errors=True)
 
+    def delete(self, generation: int) -> None:
+        """Deletes what an ended generation has left."""
+        self.topics.delete(generation)
+        self.forget_checkpoint(generation)
+
     def checkpoints_left(self) -> list[int]:
         """Generations whose checkpoint is there."""
         root = Path(self.checkpoints.removeprefix("file://"))
@@ -69,7 +72,7 @@ class Site:
 
 @dataclass(eq=False)
 class Running:
-    """One generation's means. ``build`` and ``end`` take their time: they are for a worker, one after the other."""
+    """One generation's means. ``build``, ``halt`` and ``end`` take their time: they are for a worker, in turn."""
 
     site: Site
     number: int
@@ -132,18 +135,19 @@ class Running:
 
     def halt(self) -> None:
         """Ends query and feed; changelog and checkpoint stay, to be resumed from."""
-        self.site.engine.stop(self.number)
-        if self.feed is not None:
-            self.feed.close()
+        try:
+            self.site.engine.stop(self.number)
+        finally:
+            if self.feed is not None:
+                self.feed.close()
 
     def end(self) -> None:
-        """Ends everything, in the order that leaves nothing behind: the query, its producer, then the topic."""
-        self.halt()
-        self.site.counts.retired(self)
-        self.site.engine.wait_released(self.number, RELEASE_S)
-        self.site.topics.delete(self.number)
-        self.site.forget_checkpoint(self.number)
-        self.tables = self.feed = None
+        """Ends query and feed and frees the tables; changelog and checkpoint are the sweeper's from then on."""
+        try:
+            self.halt()
+        finally:
+            self.site.counts.retired(self)
+            self.tables = self.feed = None
 
     def made_progress(self, progress: Progress) -> None:
         """The engine has committed an epoch."""

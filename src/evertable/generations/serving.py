@@ -38,6 +38,7 @@ from evertable.generations.records import LiveRecord
 from evertable.generations.running import Running, Site
 from evertable.generations.state import State
 from evertable.generations.state_topic import StateTopic
+from evertable.generations.sweeper import Sweeper
 from evertable.generations.topic_ids import topic_ids
 from evertable.generations.watch import TopicWatch
 from evertable.server.hub import Hub
@@ -130,6 +131,7 @@ class Serving:
         life.previous = state.previous
         notebook = Notebook(memory, lambda error: orchestrator.post(Stop(error)))
         watch = self._watch = TopicWatch(lambda report: orchestrator.post(report))
+        sweeper = Sweeper(site.engine.wait_released, site.delete, self._desk.say)
         self._metrics.read("evertable_lag_records", lambda: _lag(life, watch))
         orchestrator = self._orchestrator = Orchestrator(
             self._config,
@@ -139,6 +141,7 @@ class Serving:
             lambda *flip: self._flip(hub, *flip),
             notebook,
             watch,
+            sweeper.take,
             self._counts,
             self._topic_exists,
             state.publication,
@@ -148,6 +151,9 @@ class Serving:
         site.engine.listen(orchestrator.post)
         first = self._first(site, state, life, folded, orchestrator)
         self._clean_up(site, set(life.generations))
+        sweeper.start()
+        ends.callback(sweeper.close)
+        ends.callback(site.engine.close)  # before: with it, all producers are closed
         notebook.start()
         ends.callback(notebook.close)
         watch.start()
@@ -161,6 +167,7 @@ class Serving:
             pass
         orchestrator.stop()
         if orchestrator.failure is not None:
+            sweeper.drop()
             raise orchestrator.failure
 
     # --- the start
@@ -247,8 +254,7 @@ class Serving:
         """What a dead orchestrator left behind."""
         for number in {*site.topics.list(), *site.checkpoints_left()} - kept:
             self._desk.say("INFO", f"Deleting what is left of generation {number}")
-            site.topics.delete(number)
-            site.forget_checkpoint(number)
+            site.delete(number)
 
     # --- for the orchestrator
 

@@ -1,0 +1,68 @@
+"""The sweeper: deletes what ended generations have left in Kafka and on disk, as soon as that is safe."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+
+from evertable.errors import EvertableError
+
+AGAIN_S = 2.0
+
+
+class Sweeper:
+    """Deletes changelogs and checkpoints of generations whose queries have ended, in turn, on a thread of its own.
+
+    A changelog must not go before its producer is closed, for which Spark takes half a minute. Nobody waits for that:
+    the next generation is built meanwhile. ``wait_released`` returns when it is closed, ``delete`` does the work and is
+    tried again while Kafka is away; ``say`` tells operators if it is.
+    """
+
+    def __init__(
+        self, wait_released: Callable[[int], bool], delete: Callable[[int], None], say: Callable[[str, str], None]
+    ) -> None:
+        self._wait_released = wait_released
+        self._delete = delete
+        self._say = say
+        self._ended: queue.SimpleQueue[int | None] = queue.SimpleQueue()
+        self._closing = threading.Event()
+        self._dropped = False
+        self._thread = threading.Thread(target=self._run, name="evertable-sweeper", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def take(self, generation: int) -> None:
+        """The query of this one has ended, and nobody needs it any more; returns at once."""
+        self._ended.put(generation)
+
+    def drop(self) -> None:
+        """Deletes nothing more: all of it is another orchestrator's now."""
+        self._dropped = True
+
+    def close(self, timeout_s: float = 3.0) -> None:
+        """Deletes what is left, once and if that is possible in time. The engine should have ended before."""
+        self._closing.set()
+        self._ended.put(None)
+        if self._thread.is_alive():
+            self._thread.join(timeout_s)  # whatever is not deleted then, the next start deletes
+
+    def _run(self) -> None:
+        while (generation := self._ended.get()) is not None:
+            self._wait_released(generation)
+            self._sweep(generation)
+
+    def _sweep(self, generation: int) -> None:
+        told = ""
+        while not self._dropped:
+            try:
+                self._delete(generation)
+            except EvertableError as error:
+                if str(error) != told:
+                    told = str(error)
+                    self._say("WARN", f"What is left of generation {generation} is not deleted yet: {told}")
+            else:
+                return
+            if self._closing.wait(AGAIN_S):
+                return

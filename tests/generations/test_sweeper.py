@@ -1,0 +1,85 @@
+"""What ended generations leave behind goes when it may, however long Kafka is away."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+from tests.waiting import wait_until
+
+from evertable.errors import KafkaUnreachableError
+from evertable.generations import sweeper as module
+from evertable.generations.sweeper import Sweeper
+
+
+class Site:
+    """Producers that are closed when told, and a Kafka that may be away."""
+
+    def __init__(self) -> None:
+        self.closed = threading.Event()
+        self.away = False
+        self.deleted: list[int] = []
+        self.said: list[str] = []
+        self.sweeper = Sweeper(self._wait_released, self._delete, lambda level, message: self.said.append(message))
+        self.sweeper.start()
+
+    def _wait_released(self, _generation: int) -> bool:
+        return self.closed.wait(30)
+
+    def _delete(self, generation: int) -> None:
+        if self.away:
+            raise KafkaUnreachableError("Kafka does not answer.")
+        self.deleted.append(generation)
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    monkeypatch.setattr(module, "AGAIN_S", 0.01)
+    made = Site()
+    yield made
+    made.closed.set()
+    made.sweeper.close()
+
+
+def test_nothing_is_deleted_before_its_producer_is_closed(site: Site) -> None:
+    site.sweeper.take(1)
+    site.sweeper.take(2)
+    assert site.deleted == []
+    site.closed.set()
+    wait_until(lambda: site.deleted == [1, 2])
+
+
+def test_it_is_tried_until_kafka_is_back_and_told_once(site: Site) -> None:
+    site.away = True
+    site.closed.set()
+    site.sweeper.take(7)
+    wait_until(lambda: site.said)
+    site.away = False
+    wait_until(lambda: site.deleted == [7])
+    assert len(site.said) == 1
+    assert site.said[0].startswith("What is left of generation 7 is not deleted yet: ")
+
+
+def test_closing_deletes_what_is_left_but_does_not_wait_for_kafka(site: Site) -> None:
+    site.closed.set()
+    site.sweeper.take(1)
+    site.sweeper.close()
+    assert site.deleted == [1]
+
+
+def test_closing_ends_also_while_kafka_is_away(site: Site) -> None:
+    site.away = True
+    site.closed.set()
+    site.sweeper.take(1)
+    site.sweeper.close(30)
+    assert not site.sweeper._thread.is_alive()
+    assert site.deleted == []
+
+
+def test_what_is_another_ones_is_not_deleted(site: Site) -> None:
+    site.sweeper.take(1)
+    site.sweeper.drop()
+    site.closed.set()
+    site.sweeper.close()
+    assert site.deleted == []
