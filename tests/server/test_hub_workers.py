@@ -1,0 +1,156 @@
+"""What workers do for the hub: nothing is missed meanwhile, lost, or left behind."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from structlog.testing import capture_logs
+from tests.server.conftest import USERS, table
+from tests.server.test_socket import catalog_of, numbered
+from tests.server.watchers import LARGE, SORTED, Gate, Watcher, run, running, wait_until
+
+from evertable.server import hub as hub_module
+from evertable.server.orders import Order
+from evertable.server.shared import LiveView, Look
+from evertable.tables.bounded import BoundedTable
+from evertable.views.view import View
+
+
+def test_what_happens_while_a_worker_looks_is_seen_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large page's look may find nothing new, and something comes before it says so."""
+    rows = BoundedTable(USERS, 10_000)
+    rows.put(dict(enumerate(numbered(3_000))))
+
+    async def scenario() -> None:
+        async with running(catalog_of(users_ui=rows)) as hub:
+            watcher = Watcher(hub, LARGE)
+            await watcher.until(lambda picture: picture.page)
+            nothing_new = threading.Event()
+            look = LiveView.look
+
+            def blind(*_: object) -> Look | None:
+                assert nothing_new.wait(30)
+                monkeypatch.setattr(LiveView, "look", look)
+                return None
+
+            monkeypatch.setattr(LiveView, "look", blind)
+            rows.put({5: ("u5", "first", 0)})
+            await wait_until(lambda: next(iter(hub._shown.values())).looking)
+            rows.put({5: ("u5", "second", 0)})
+            await wait_until(lambda: next(iter(hub._shown.values())).missed)
+            nothing_new.set()
+            await watcher.until(lambda picture: picture.rows[5][1] == "second")
+
+    run(scenario)
+
+
+def test_stamps_do_not_go_back_while_a_worker_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What happens elsewhere meanwhile is later than what the worker saw, and must not be told before it."""
+    rows = BoundedTable(USERS, 10_000)
+    rows.put(dict(enumerate(numbered(6_000))))
+
+    async def scenario() -> None:
+        async with running(catalog_of(users_ui=rows), tick_ms=1) as hub:
+            watcher = Watcher(hub, LARGE)
+            await watcher.until(lambda picture: picture.page)
+            gate = Gate(monkeypatch, LiveView, "look")
+            rows.put({5: ("u5", "on the page", 0)})
+            await wait_until(lambda: gate.entered)
+            rows.append(numbered(3))
+            await wait_until(lambda: hub._versions["users_ui"] == rows.extent.version)
+            gate.opened.set()
+            await watcher.until(lambda picture: picture.rows[5][1] == "on the page" and picture.total == 6_003)
+
+    run(scenario)
+
+
+def test_the_total_of_a_large_filtered_view_follows() -> None:
+    """Though its page stays as it is, and nothing else happens after it."""
+    rows = table(rows=numbered(3_000))
+
+    async def scenario() -> None:
+        async with running(catalog_of(users_ui=rows)) as hub:
+            watcher = Watcher(hub, View(limit=2_000, filter="age >= 0"))
+            await watcher.until(lambda picture: picture.total == 3_000)
+            for total in (3_001, 3_002):
+                rows.append(numbered(1))
+                await watcher.until(lambda picture, total=total: picture.total == total)  # type: ignore[misc]
+            assert watcher.picture.kinds == {"page": 1, "total": 2}
+
+    run(scenario)
+
+
+def test_who_leaves_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither views nor orders, also if a worker is at it, and though nothing changes any more."""
+    catalog = catalog_of(users_ui=table(rows=numbered(2_000)))
+
+    async def scenario() -> None:
+        async with running(catalog) as hub:
+            computing, looking = Gate(monkeypatch, Order, "compute"), Gate(monkeypatch, LiveView, "look")
+            for view in (SORTED, View(filter="age > 5"), LARGE, View(limit=2_000, sort=("age",)), View()):
+                for opened in (False, True):
+                    for gate in (computing, looking):
+                        gate.opened.set() if opened or view == View() else gate.opened.clear()
+                    watchers = [Watcher(hub, view) for _ in range(3)]
+                    if opened:
+                        await watchers[0].until(lambda picture: picture.page)
+                    elif view != View():
+                        await wait_until(lambda: hub._orders._tasks or hub._tasks)
+                    for watcher in watchers:
+                        watcher.leave()
+                    assert (hub.views, hub.subscriptions) == (0, 0)
+                    computing.opened.set()
+                    looking.opened.set()
+                    await wait_until(lambda: not (len(hub._orders) or hub._orders._tasks or hub._tasks))
+
+    run(scenario)
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("evertable")]
+
+
+def test_orders_for_nobody_are_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A view that is changed a hundred times while the workers are busy is sorted as it is in the end."""
+    catalog = catalog_of(users_ui=table(rows=numbered(100)))
+
+    async def scenario() -> None:
+        async with running(catalog, tick_ms=1) as hub:
+            gate = Gate(monkeypatch, Order, "compute")
+            last = Watcher(hub, View(filter="age >= 0"))
+            for age in range(1, 100):
+                before, last = last, Watcher(hub, View(filter=f"age >= {age}"))
+                before.leave()
+                await wait_until(lambda: len(hub._orders) == 1)
+                await wait_until(lambda: next(iter(hub._orders._orders.values())).task)
+            gate.opened.set()
+            await last.until(lambda picture: picture.total == 1)
+            assert gate.passed <= hub._workers._pool._max_workers + 1
+
+    run(scenario)
+
+
+def test_what_a_worker_could_not_do_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An order, and a large page; it is logged, and others are not touched by it."""
+    rows = table(rows=numbered(2_000))
+    monkeypatch.setattr(hub_module, "RETRY_S", 0.01)
+
+    async def scenario() -> None:
+        async with running(catalog_of(users_ui=rows)) as hub:
+            for owner, method, view in [(Order, "compute", SORTED), (LiveView, "look", LARGE)]:
+                with monkeypatch.context() as patched, capture_logs() as logs:
+                    gate = Gate(patched, owner, method)
+                    gate.failing = True
+                    gate.opened.set()
+                    if method == "compute":
+                        patched.setattr("evertable.server.orders.EVERY_S", 0.001)
+                    failing = Watcher(hub, view)
+                    await wait_until(lambda: len(logs) > 1)
+                    if method == "compute":
+                        other = Watcher(hub, View())
+                        await other.until(lambda picture: picture.page)
+                        other.leave()
+                    gate.failing = False
+                    await failing.until(lambda picture: picture.page)
+                    assert {entry["event"] for entry in logs} <= {"order_failed", "view_failed"}
+                    failing.leave()
+
+    run(scenario)
