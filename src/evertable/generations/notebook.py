@@ -10,7 +10,7 @@ from typing import Protocol
 
 import structlog
 
-from evertable.errors import FencedError, KafkaUnreachableError
+from evertable.errors import EvertableError, FencedError
 from evertable.generations.records import Record
 
 BEAT_S = 1.0
@@ -82,7 +82,9 @@ class Notebook:
         while not self._closing.is_set():
             try:
                 write()
-            except KafkaUnreachableError as error:
+            except FencedError:
+                raise
+            except EvertableError as error:  # Kafka is away, or the topic is: it may come back
                 if not self._away:
                     log.warning("state_not_written", error=str(error))
                 self._away = True

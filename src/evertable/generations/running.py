@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from evertable.changelog.caught_up import SourcePartition
 from evertable.changelog.schema import Side
 from evertable.changelog.topics import ChangelogTopics
 from evertable.config import Config, Source
@@ -155,6 +156,15 @@ class Running:
         if self.feed is not None:
             sides = ((Side.LEFT, progress.left), (Side.RIGHT, progress.right))
             self.feed.committed({(side, p): end for side, ends in sides for p, end in ends.items()})
+
+    def positions(self) -> dict[SourcePartition, int]:
+        """What is read next of each source partition; the engine also passes what is no record (markers)."""
+        feed, progress = self.feed, self.progress
+        reached = {} if feed is None else feed.positions
+        for side, ends in () if progress is None else ((Side.LEFT, progress.left), (Side.RIGHT, progress.right)):
+            for partition, end in ends.items():
+                reached[side, partition] = max(end, reached.get((side, partition), 0))
+        return reached
 
     @property
     def record(self) -> LiveRecord:

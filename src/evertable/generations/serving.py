@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -110,11 +110,11 @@ class Serving:
             self._desk.say("INFO", f"Starting, app {config.app}")
             log = state_dir() / config.app / "spark.log"
             log.parent.mkdir(parents=True, exist_ok=True)
+            memory = StateTopic.of(config)
+            ends.callback(memory.close)  # last of all: it is what a successor waits for
             engine = Engine(EngineSettings(config.engine.master, config.engine.spark.reveal(), log))
             opening = _in_background(engine.open)
             ends.callback(engine.close)
-            memory = StateTopic.of(config)
-            ends.callback(memory.close)
             state = self._until_it_works(memory.open)
             opened = self._until_done(opening)
             if state is None or not opened:
@@ -165,6 +165,8 @@ class Serving:
             ends.callback(listener.close)
         while not self._stopping.wait(0.1) and orchestrator.alive:
             pass
+        with suppress(EvertableError):  # then a successor waits a little longer
+            memory.leaving()
         orchestrator.stop()
         if orchestrator.failure is not None:
             sweeper.drop()
