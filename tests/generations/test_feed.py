@@ -19,7 +19,7 @@ from evertable.changelog.decode import Decoder
 from evertable.changelog.encode import Encoder, RecordOf
 from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.config.joins import JoinType
-from evertable.errors import ChangelogError
+from evertable.errors import ChangelogError, KafkaUnreachableError
 from evertable.generations.feed import Feed
 from evertable.tables.generation import GenerationTables
 
@@ -103,6 +103,28 @@ def test_what_the_engine_committed_counts() -> None:
         feed.committed({(Side.LEFT, 0): 1})
         feed.committed({(Side.LEFT, 0): 2})
         assert told.wait(30)
+
+
+def test_where_the_changelog_ends_is_asked_until_kafka_tells() -> None:
+    """An outage while a generation warms does not fail it."""
+
+    class Away(Given):
+        asked = 0
+
+        def end(self) -> dict[int, int]:
+            self.asked += 1
+            if self.asked < 3:
+                raise KafkaUnreachableError("Kafka does not answer.")
+            return super().end()
+
+    reader, told = Away(), threading.Event()
+    tables = GenerationTables(*INPUTS, JoinType.LEFT)
+    with Feed(reader, tables, CaughtUp({(Side.LEFT, 0): Span(0, 1)}), on_caught_up=told.set) as feed:
+        last = Encoder(SCHEMA).row(RecordOf(Side.LEFT, 0, 1, 0), ["u1", "Ada", 36])
+        feed.committed({(Side.LEFT, 0): 2})
+        reader.queue.put(Decoder(SCHEMA).decode([last]))
+        assert told.wait(30)
+    assert feed.failure is None
 
 
 @pytest.mark.parametrize("error", [ChangelogError("no such format"), ValueError("a bug")])

@@ -169,6 +169,26 @@ def test_before_anything_is_live_what_falls_back_is_tried_then_all_again() -> No
     assert life.wanted == B
 
 
+def test_what_cannot_be_built_is_tried_less_and_less_often() -> None:
+    """At most half a minute apart; a message starts anew."""
+    life = Life(Rules(), retry_s=5)
+    life.want(A, 0)
+    now, waits = 0.0, []
+    for number in range(1, 7):
+        life.failed(number, "no topic", now)
+        life.ended(number, now)
+        waits.append(life.next_due - now)
+        now = life.next_due
+        assert life.tick(now) == [Build(number + 1, A)]
+    assert waits == [5, 10, 20, 30, 30, 30]
+    life.want(B, now)
+    life.ended(7, now)
+    life.tick(life.next_due)
+    life.failed(8, "no topic", now)
+    life.ended(8, now)
+    assert life.next_due - now == 5
+
+
 def test_a_message_does_not_wait_for_the_next_try() -> None:
     life = Life(Rules(), retry_s=5)
     life.want(A, 0)

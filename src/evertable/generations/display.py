@@ -9,7 +9,7 @@ from typing import Any
 
 from evertable.control.wiring import Wiring
 from evertable.generations.desk import Desk, iso
-from evertable.generations.life import Life, State
+from evertable.generations.life import Generation, Life, State
 from evertable.generations.records import GenerationRow, Record
 from evertable.generations.running import Running
 
@@ -32,6 +32,8 @@ class Display:
         self._remember = remember
         self._max_memory_mb = max_memory_mb
         self._rows: dict[int, GenerationRow] = {}
+        self._failure = ""  # of the last build, until one is live
+        self._away, self._away_since = "", 0.0
 
     def show(self) -> None:
         """Brings the tables for people up to date."""
@@ -43,6 +45,10 @@ class Display:
             self._desk.generation(row)
             self._remember(row)
         self.show_status()
+
+    def kafka_is_away(self, why: str) -> None:
+        """It does not answer, or again if there is no reason why."""
+        self._away, self._away_since = why, time.monotonic()
 
     def flow(self) -> dict[str, Any]:
         """How fast rows come in, how old the newest is, and how far the generation on its way has come."""
@@ -75,6 +81,7 @@ class Display:
 
     def show_status(self) -> None:
         live, coming = self._life.live, self._life.coming
+        self._note_failure()
         message = self._comingsaid()
         if live is None:
             state = coming.state.value if coming else "waiting"
@@ -82,23 +89,38 @@ class Display:
             self._desk.status(wiring, self.last_applied, 0, state, 0, message)
             return
         running = self._running[live.number]
-        stale = running.stale or (live.reason if live.broken else "")
-        if running.feed is not None and running.feed.is_full:
-            stale = f"the tables take all of server.max_memory_mb, {self._max_memory_mb}"
+        stale = self._stale(live, running)
         if stale:
             message = f"not kept up to date for {time.monotonic() - running.fresh:.0f} s: {stale}"
         state = "stale" if stale else "live"
         self._desk.status(live.wiring, self.last_applied, live.number, state, running.rows, message)
 
+    def _stale(self, live: Generation, running: Running) -> str:
+        """Why the tables are not kept up to date; empty if they are."""
+        if running.feed is not None and running.feed.is_full:
+            return f"the tables take all of server.max_memory_mb, {self._max_memory_mb}"
+        if running.stale or live.broken:
+            return running.stale or live.reason
+        flows = running.feed is not None and running.feed.newest > self._away_since
+        return "" if flows else self._away
+
     def _comingsaid(self) -> str:
         """How far the generation has come that is on its way."""
         coming = self._life.coming
         if coming is None:
-            failed = [one for one in self._life.generations.values() if one.state is State.FAILED]
-            return failed[-1].reason if failed else ""
+            return f"{self._failure} Trying again." if self._failure and not self._life.live else self._failure
         feed = self._running[coming.number].feed
         done = f", {feed.progress.fraction:.0%}" if feed is not None and coming.state is State.WARMING else ""
-        return f"generation {coming.number} is {coming.state}{done} ({said(coming.wiring)})"
+        before = f"; the last one failed: {self._failure}" if self._failure else ""
+        return f"generation {coming.number} is {coming.state}{done} ({said(coming.wiring)}){before}"
+
+    def _note_failure(self) -> None:
+        live = self._life.live
+        failed = [one for one in self._life.generations.values() if one.state is State.FAILED]
+        if failed:
+            self._failure = failed[-1].reason
+        elif live and not live.broken:
+            self._failure = ""
 
 
 def said(wiring: Wiring) -> str:

@@ -13,6 +13,7 @@ import structlog
 
 from evertable.changelog.caught_up import CaughtUp, Progress, Reached, SourcePartition
 from evertable.changelog.changes import Changes
+from evertable.errors import KafkaUnreachableError
 from evertable.tables.generation import GenerationTables
 
 PACE_S = 0.01
@@ -167,7 +168,12 @@ class Feed:
         with self._lock:
             committed, self._committed = self._committed, []
         if committed and not self._caught_up.done:
-            end = self._reader.end()
+            try:
+                end = self._reader.end()
+            except KafkaUnreachableError:  # reading gets over it, and so must this
+                with self._lock:
+                    self._committed[:0] = committed
+                return
             with self._lock:
                 for ends in committed:
                     self._caught_up.committed(ends, end)

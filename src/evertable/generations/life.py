@@ -22,6 +22,8 @@ from enum import StrEnum
 from evertable.control.wiring import Wiring
 
 NEVER = float("inf")
+MAX_WAITS = 6
+"""Between two tries to build what cannot be: at most so many times the first wait."""
 QUIET_S = 0.25
 """After a build was given up for a newer message, none came for so long: then the next one is built."""
 
@@ -131,7 +133,7 @@ class Life:
     """All generations of an app. Every method tells what happened and returns what to do, in order.
 
     ``fallbacks`` are what to build, before anything is live, if what is wanted cannot be; then it begins anew after
-    ``retry_s``.
+    ``retry_s``, and later each time.
     """
 
     def __init__(self, rules: Rules, last: int = 0, fallbacks: Sequence[Wiring] = (), retry_s: float = 5.0) -> None:
@@ -145,6 +147,7 @@ class Life:
         self._fallbacks = tuple(fallbacks)
         self._retry_s = retry_s
         self._retry_due = NEVER
+        self._retries = 0
         self._quiet_due = NEVER
         self._tried: list[Wiring] = []
         self._asking: list[Request] = []  # for what is wanted and not yet being built
@@ -187,7 +190,7 @@ class Life:
         unchanged = wiring == self.wanted
         self.wanted = wiring
         self._tried.clear()
-        self._retry_due = NEVER
+        self._retry_due, self._retries = NEVER, 0
         if coming and coming.wiring == wiring:
             coming.requests += asking
             return []
@@ -277,6 +280,7 @@ class Life:
         before = self.live
         generation.move(State.LIVE)
         generation.due_s = NEVER
+        self._retries = 0
         self.wanted = generation.wiring  # if it was a fallback, what could not be built is wanted no more
         actions: list[Action] = [Publish(generation.number)]
         if before:
@@ -327,7 +331,8 @@ class Life:
                 self._tried.append(generation.wiring)
             if not self._next_try():
                 self._tried.clear()
-                self._retry_due = now + self._retry_s
+                self._retry_due = now + self._retry_s * min(2**self._retries, MAX_WAITS)
+                self._retries += 1
         return [*told, End(generation.number)]
 
     def _next_try(self) -> Wiring | None:

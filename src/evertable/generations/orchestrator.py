@@ -207,6 +207,8 @@ class Orchestrator:
 
     def _take_report(self, report: Report) -> None:
         """Something happened to a topic that is read. What cannot be read on is built anew."""
+        if isinstance(report, KafkaAway | KafkaBack):
+            self._display.kafka_is_away(str(report) if isinstance(report, KafkaAway) else "")
         match report:
             case TopicRecreated(number) | Rewound(number):
                 self._break(number, str(report))
@@ -339,7 +341,6 @@ class Orchestrator:
             self._do(self._life.make_room(moment))
         elif error is not None:
             reason = f"{error.condition}: {error.what}" if isinstance(error, EvertableError) else repr(error)
-            self._desk.say("ERROR", f"Generation {number} was not built: {reason}")
             self._do(self._life.failed(number, reason, moment))
         else:
             running = self._running[number]
@@ -382,7 +383,8 @@ class Orchestrator:
         if generation.state in (State.FAILED, State.SUPERSEDED):
             self._counts.swapped(generation.state.value, time.monotonic() - self._swap_began.get(number, 0.0))
         reason = f": {generation.reason}" if generation.reason else ""
-        self._desk.say("INFO", f"Generation {number} {generation.state}{reason}")
+        level = "ERROR" if generation.state is State.FAILED else "INFO"
+        self._desk.say(level, f"Generation {number} {generation.state}{reason}")
         self._workers.submit(end).add_done_callback(lambda done: self.post(Ended(number, _error_of(done))))
 
     def _shut_down(self) -> None:

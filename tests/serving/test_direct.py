@@ -1,0 +1,71 @@
+"""Without a control topic, swapping eagerly; the app is started before one of its topics is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.serving.conftest import Pair
+from tests.serving.rig import App, Records, config
+from tests.serving.trouble import fresh_name, held_feeds, make_topic, names, user
+from tests.waiting import wait_until
+
+from evertable.broker import EmbeddedBroker
+
+
+@pytest.fixture(scope="module")
+def missing() -> str:
+    return fresh_name("missing")
+
+
+@pytest.fixture(scope="module")
+def app(
+    broker: EmbeddedBroker,
+    pairs: dict[str, Pair],
+    missing: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[App]:
+    sections: dict[str, Any] = {"control": {"enabled": False}, "swap": {"mode": "eager", "linger_s": 1}}
+    folder = tmp_path_factory.mktemp("direct")
+    with App(config(broker.bootstrap, fresh_name("d"), (missing, pairs["a"][1]), folder, **sections)) as started:
+        yield started
+
+
+def test_a_missing_topic_is_named_and_waited_for(
+    broker: EmbeddedBroker, app: App, missing: str, records: Records
+) -> None:
+    said = f"TOPIC_NOT_FOUND: Kafka at {broker.bootstrap} has no topic '{missing}'."
+    waiting = app.wait_for(lambda status: status.get("state") == "waiting", "the status that it waits")
+    assert waiting["message"] == f"{said} Trying again."
+    assert f"Generation 1 failed: {said}" in app.logs
+    assert app.http.get("/readyz").status_code == 503
+    make_topic(broker.bootstrap, missing)
+    records.send(missing, [user(1), user(2)])
+    app.wait_live()
+    assert app.http.get("/readyz").status_code == 200
+    wait_until(lambda: names(app) == {"a 1", "a 2"}, timeout_s=90)
+
+
+def test_a_wish_is_applied_directly_and_so_is_a_rollback(app: App, missing: str, pairs: dict[str, Pair]) -> None:
+    assert app.verdict(app.control({"usersTopic": pairs["b"][0], "joinType": "inner"}))["result"] == "applied"
+    status = app.status
+    assert (status["usersTopic"], status["joinType"]) == (pairs["b"][0], "inner")
+    wait_until(lambda: len(names(app)) == 20, timeout_s=90)
+    refused = app.http.post("/api/control", json={"joinType": "outer"}).json()
+    assert (refused["result"], refused["reason"].split(":")[0]) == ("rejected", "UNKNOWN_JOIN_TYPE")
+    rollback = app.http.post("/api/rollback").json()
+    assert app.verdict((rollback["partition"], rollback["offset"]))["result"] == "applied"
+    status = app.status
+    assert (status["usersTopic"], status["joinType"]) == (missing, "left")
+    wait_until(lambda: names(app) == {"a 1", "a 2"}, timeout_s=90)
+
+
+def test_an_eager_swap_is_published_before_it_is_warm(app: App, pairs: dict[str, Pair]) -> None:
+    with held_feeds() as may_go_on:
+        place = app.control({"usersTopic": pairs["c"][0], "accountsTopic": pairs["c"][1]})
+        assert app.verdict(place)["result"] == "applied"
+        assert app.status["usersTopic"] == pairs["c"][0]
+        assert names(app) == set()
+        may_go_on.set()
+    wait_until(lambda: len(names(app)) == 30, timeout_s=90)
