@@ -8,7 +8,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from evertable.config.columns import Column, Kind
 from evertable.protocol.page import Row
@@ -32,7 +31,7 @@ def rows_of(batch: pa.RecordBatch, columns: Sequence[Column]) -> list[Row]:
 def _texts(array: pa.Array) -> list[Any]:
     """Long ones cut: a page is to be looked at, and a hundred rows with a megabyte in each are none."""
     values = array.to_pylist()
-    if (pc.max(pc.binary_length(array)).as_py() or 0) > MAX_TEXT:  # in bytes, which are no fewer than characters
+    if max(map(len, filter(None, values)), default=0) > MAX_TEXT:
         values = [text if text is None or len(text) <= MAX_TEXT else _cut(text) for text in values]
     return values  # type: ignore[no-any-return]
 

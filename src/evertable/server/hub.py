@@ -67,7 +67,7 @@ class Hub:
         self._tick_s = settings.tick_ms / 1000
         self._shown: dict[tuple[str, View], _Shown] = {}
         self._versions: dict[str, int] = {}
-        self._last = self._last_cpu = 0.0
+        self._last = self._last_cpu = self._sleepers_due = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._woken = self._untidy = self._put_off = False
         self._ended = True
@@ -210,8 +210,11 @@ class Hub:
         publication, now = self._catalog.current, self._last
         soonest = NEVER
         seen = {name: self._see(publication, name) for name in {name for name, _ in self._shown}}
+        looks_for_sleepers = now >= self._sleepers_due
+        if looks_for_sleepers:  # and not in every round: with many views even this would cost something
+            self._sleepers_due = now + STALLED_S / 5
         for shown in tuple(self._shown.values()):
-            if self._sleeps(shown, now):
+            if (looks_for_sleepers or shown.view.binding is None) and self._sleeps(shown, now):
                 continue
             known = seen[shown.view.name]
             news = shown.view.overlook(known) if known and not shown.looking else None
