@@ -65,6 +65,32 @@ def test_stamps_do_not_go_back_while_a_worker_looks(monkeypatch: pytest.MonkeyPa
     run(scenario)
 
 
+def test_nothing_is_overlooked_while_a_worker_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it saw would be older than what is on show when it comes back."""
+    rows = BoundedTable(USERS, 10_000)
+    rows.put(dict(enumerate(numbered(6_000))))
+
+    async def scenario() -> None:
+        async with running(catalog_of(users_ui=rows), tick_ms=1) as hub:
+            watcher = Watcher(hub, LARGE)
+            await watcher.until(lambda picture: picture.page)
+            gate = Gate(monkeypatch, LiveView, "look")
+            rows.append(numbered(1))
+            (shown,) = hub._shown.values()
+            shown.rests_until = 0.0
+            Watcher(hub, LARGE)  # before the next round, so that a look begins here
+            await wait_until(lambda: gate.entered)
+            rows.append(numbered(1))
+            await wait_until(lambda: hub._versions["users_ui"] == rows.extent.version)
+            gate.opened.set()
+            await watcher.until(lambda picture: picture.total == 6_002)
+            assert watcher.view is not None
+            await wait_until(lambda: not hub._tasks)
+            assert (watcher.view.total, watcher.view.stamp.version) == (6_002, rows.extent.version)
+
+    run(scenario)
+
+
 def test_the_total_of_a_large_filtered_view_follows() -> None:
     """Though its page stays as it is, and nothing else happens after it."""
     rows = table(rows=numbered(3_000))
