@@ -344,8 +344,9 @@ class Orchestrator:
             self._do(self._life.failed(number, reason, moment))
         else:
             running = self._running[number]
-            if (feed := running.feed) is not None and running.identity is not None:
-                self._watch.add(number, self._config.rewired(running.wiring), running.identity, lambda: feed.positions)
+            feed = running.feed
+            if running.identity is not None:
+                self._watch.add(number, self._config.rewired(running.wiring), running.identity, running.positions)
             self._do(self._life.started(number, moment))
             if feed is not None and feed.is_caught_up:
                 self._do(self._life.caught_up(number, moment))
@@ -400,15 +401,17 @@ class Orchestrator:
         self._desk.say("INFO", "Stopping")
         self._do(self._life.close())
         live = self._life.live
-        halting = self._workers.submit(self._running[live.number].halt) if live else None
+        ending = self._workers.submit(self._site.engine.close, STOP_S)  # all queries at once, also while Kafka is away
         deadline = time.monotonic() + STOP_S
         while len(self._life.generations) > (1 if live else 0) and time.monotonic() < deadline:
             try:
                 self._take(self._events.get(timeout=max(0.0, deadline - time.monotonic())))
             except queue.Empty:
                 break
-        if halting is not None:
-            wait([halting], max(0.1, deadline - time.monotonic()))
+        wait([ending], max(0.1, deadline - time.monotonic()))
+        if live:
+            wait([self._workers.submit(self._running[live.number].halt)], STOP_S)
+        self._display.show()  # also what has ended now is remembered
 
 
 def _source(record: ControlMessage) -> str:

@@ -8,8 +8,8 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
-from contextlib import ExitStack, suppress
+from concurrent.futures import Future, wait
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,7 @@ from evertable.tables.table import Table
 
 AGAIN_S = 2.0
 FLIP_S = 30.0
+LEAVING_S = 1.0
 DIRECT = -1
 """The partition of wishes that did not come by the control topic."""
 
@@ -165,9 +166,9 @@ class Serving:
             ends.callback(listener.close)
         while not self._stopping.wait(0.1) and orchestrator.alive:
             pass
-        with suppress(EvertableError):  # then a successor waits a little longer
-            memory.leaving()
+        leaving = _in_background(memory.leaving)  # without it, a successor waits a little longer
         orchestrator.stop()
+        wait([leaving], LEAVING_S)
         if orchestrator.failure is not None:
             sweeper.drop()
             raise orchestrator.failure
@@ -336,5 +337,5 @@ def _in_background(work: Callable[[], Any]) -> Future[Any]:
         except BaseException as error:
             done.set_exception(error)
 
-    threading.Thread(target=run, name="evertable-engine-opening", daemon=True).start()
+    threading.Thread(target=run, name="evertable-background", daemon=True).start()
     return done

@@ -41,7 +41,7 @@ class Sweeper:
         """Deletes nothing more: all of it is another orchestrator's now."""
         self._dropped = True
 
-    def close(self, timeout_s: float = 3.0) -> None:
+    def close(self, timeout_s: float = 2.0) -> None:
         """Deletes what is left, once and if that is possible in time. The engine should have ended before."""
         self._closing.set()
         self._ended.put(None)
@@ -58,6 +58,9 @@ class Sweeper:
         while not self._dropped:
             try:
                 self._delete(generation)
+            except RuntimeError:  # the client was closed while it waited for Kafka
+                if not self._closing.is_set():
+                    raise
             except EvertableError as error:
                 if str(error) != told:
                     told = str(error)
