@@ -112,6 +112,24 @@ def test_totals_come_four_times_a_second_at_most() -> None:
     run(scenario)
 
 
+def test_pages_come_once_a_tick_at_most() -> None:
+    """However often a table changes."""
+    rows, tick_s = table(rows=numbered(10)), 0.05
+
+    async def scenario() -> None:
+        async with running(catalog_of(users_ui=rows), tick_ms=50) as hub:
+            watcher = Watcher(hub, View(newest_first=True, limit=1))
+            start, age = time.monotonic(), 100
+            while time.monotonic() < start + 10 * tick_s:
+                age += 1
+                rows.append([("u", "x", age)])
+                await asyncio.sleep(0.001)
+            await watcher.until(lambda picture: picture.rows == [["u", "x", age]])
+            assert watcher.picture.kinds.total() <= (time.monotonic() - start) / tick_s + 2
+
+    run(scenario)
+
+
 def test_a_total_that_came_with_a_page_counts() -> None:
     """After a page, the next total alone waits its turn."""
     rows = BoundedTable(USERS, 1_000)

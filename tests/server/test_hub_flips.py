@@ -117,6 +117,29 @@ def test_an_order_that_takes_too_long_comes_after_the_flip(monkeypatch: pytest.M
     run(scenario)
 
 
+def test_a_flip_waits_for_an_order_that_is_being_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Since the flip before, which did not wait long enough for it."""
+    catalog = catalog_of(users_ui=table(rows=numbered(50)))
+
+    async def scenario() -> None:
+        async with running(catalog) as hub:
+            watcher = Watcher(hub, SORTED)
+            await watcher.until(lambda picture: picture.page)
+            gate, tables = Gate(monkeypatch, Order, "compute"), {"users_ui": table(rows=numbered(20))}
+            monkeypatch.setattr(hub_module, "PREPARE_S", 0.01)
+            await hub.publish(2, tables)
+            assert watcher.picture.page["generation"] == 1
+            monkeypatch.setattr(hub_module, "PREPARE_S", 30)
+            again = asyncio.create_task(hub.publish(2, tables))
+            await asyncio.sleep(0)
+            gate.opened.set()
+            publication = await again
+            assert watcher.picture.page["publication"] == publication.number
+            assert gate.passed == 1
+
+    run(scenario)
+
+
 def test_flips_at_the_same_time_come_one_after_the_other() -> None:
     catalog = catalog_of(users_ui=table(rows=numbered(5)))
 
