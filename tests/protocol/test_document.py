@@ -12,7 +12,7 @@ import pytest
 
 from evertable import __version__
 from evertable.config.columns import Column, ColumnType, Kind
-from evertable.errors import FilterError, NotReadyError, RequestError
+from evertable.errors import FilterError, NothingBeforeError, NotReadyError, RequestError
 from evertable.protocol import answers
 from evertable.protocol.answers import Stamp
 from evertable.protocol.frames import (
@@ -113,9 +113,10 @@ def test_close_codes() -> None:
 
 
 def test_conditions() -> None:
-    """Every error that a request can have, but the one that is said with ``waiting`` instead."""
+    """Every error that a request can have, but those that are said with ``waiting`` instead or asked for over HTTP."""
     documented = {condition.strip("`") for condition, _ in table("Errors")}
-    assert documented == {error.condition for error in RequestError.__subclasses__()} - {NotReadyError.condition}
+    elsewhere = {NotReadyError.condition, NothingBeforeError.condition}
+    assert documented == {error.condition for error in RequestError.__subclasses__()} - elsewhere
 
 
 def test_limits() -> None:
