@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
 from collections.abc import Iterator
 
 import pytest
@@ -83,9 +81,7 @@ def test_watching_in_a_terminal(played: Played) -> None:
     """Drawn in place, with a bar while a generation is on its way."""
     played.live("u", "a", "left", generation=7)
     terminal = Terminal(height=20)
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "", "LINES": "", "EVERTABLE_URL": played.url}
-    command = [EVERTABLE, "status", "--watch"]
-    with subprocess.Popen(command, stdout=terminal.other, stderr=terminal.other, env=environment) as process:
+    with terminal.run([EVERTABLE, "status", "--watch"], EVERTABLE_URL=played.url) as process:
         wait_until(lambda: terminal.shows("u, left join with a"))
         assert not terminal.shows("━")
         played.generation(8, "u2", "a", "left", state="warming", rows=12)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
 from collections.abc import Iterator
 
 import pytest
@@ -168,9 +166,7 @@ def test_nobody_there(played: Played) -> None:
 def test_progress_in_a_terminal(played: Played) -> None:
     """Says what is being built; Ctrl-C ends the waiting, not the swap."""
     terminal = Terminal(height=20)
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "", "LINES": "", "EVERTABLE_URL": played.url}
-    command = [EVERTABLE, "swap", "--join", "inner"]
-    with subprocess.Popen(command, stdout=terminal.other, stderr=terminal.other, env=environment) as process:
+    with terminal.run([EVERTABLE, "swap", "--join", "inner"], EVERTABLE_URL=played.url) as process:
         wait_until(lambda: terminal.shows("Waiting for the swap"))
         played.generation(8, "users_v1", "accounts_v1", "inner", state="warming", rows=1234)
         wait_until(lambda: terminal.shows("generation 8 is warming: users_v1, inner join with accounts_v1, 1,234 rows"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import fcntl
 import json
 import os
@@ -11,8 +12,8 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -162,6 +163,7 @@ class Terminal:
         os.set_blocking(self._side, False)
         self.resize(height, width)
         self.written = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")()  # a read may end in the middle of a character
 
     def resize(self, height: int, width: int = 100) -> None:
         fcntl.ioctl(self.other, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
@@ -169,11 +171,26 @@ class Terminal:
     def shows(self, text: str) -> bool:
         """Whether that stands in what was written since it was last forgotten."""
         with suppress(BlockingIOError):
-            self.written += os.read(self._side, 1 << 20).decode()
+            self.written += self._decoder.decode(os.read(self._side, 1 << 20))
         return text in self.written
 
     def forget(self) -> None:
         self.written = ""
+
+    @contextmanager
+    def run(self, command: Sequence[str], **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+        """Runs a command on it, and ends it with the test, however that ends."""
+        process = subprocess.Popen(
+            command,
+            stdout=self.other,
+            stderr=self.other,
+            env={**os.environ, "TERM": "xterm", "COLUMNS": "", "LINES": "", **environment},
+        )
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
 
     def close(self) -> None:
         os.close(self._side)
@@ -185,8 +202,7 @@ def test_in_a_terminal(server: LiveServer) -> None:
     server.people.append([("\x1b[31mred[b]", *ADA[1:]), *((f"name {i}", *ADA[1:]) for i in range(50))])
     terminal = Terminal(height=12)
     command = [EVERTABLE, "tail", "people", "--columns", "name,age", "--oldest-first", "--url", server.url]
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "", "LINES": ""}
-    with subprocess.Popen(command, stdout=terminal.other, stderr=terminal.other, env=environment) as process:
+    with terminal.run(command) as process:
         wait_until(lambda: terminal.shows("53 rows") and terminal.shows("live"))
         wait_until(lambda: terminal.shows("·[31mred[b]"))
         wait_until(lambda: terminal.shows("name 2"))
