@@ -46,7 +46,9 @@ class Records:
     """Sends records, in order."""
 
     def __init__(self, bootstrap: str) -> None:
-        self._producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 1})
+        self._producer = Producer(
+            {"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 1, "log_level": 0}
+        )
 
     def send(self, topic: str, values: Iterable[bytes | Mapping[str, Any]]) -> None:
         for value in values:

@@ -102,6 +102,7 @@ def test_swaps_under_load_show_nothing_but_the_truth_and_leave_nothing_behind(
                     assert Counter(seen.joined) == seen.reference(join)
                     assert not audience.problems
                 traffic.pause()
+            assert traffic.count > 2_000  # it did flow
             mark, join = wirings[-1]
             users, accounts = (traffic.sent[topic] for topic in marked[mark])
             wait_until(lambda: len(at_once(app).users) == len(users), "all users that were sent", 90)

@@ -33,7 +33,9 @@ class Traffic:
         self._pairs = pairs
         self._keys = keys
         self._random = random.Random(7)
-        self._producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 5})
+        self._producer = Producer(
+            {"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 5, "log_level": 0}
+        )
         self._pausing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="test-traffic", daemon=True)
 
