@@ -9,9 +9,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
@@ -48,6 +48,8 @@ from evertable.server.run import Server
 from evertable.tables.catalog import Catalog
 from evertable.tables.table import Table
 
+T = TypeVar("T")
+
 AGAIN_S = 2.0
 FLIP_S = 30.0
 LEAVING_S = 1.0
@@ -59,6 +61,10 @@ def state_dir() -> Path:
     """Where checkpoints and logs are kept, if the configuration does not say."""
     root = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(root) / "evertable"
+
+
+class _StoppedError(Exception):
+    """It was told to stop while it waited."""
 
 
 class Serving:
@@ -116,19 +122,22 @@ class Serving:
             engine = Engine(EngineSettings(config.engine.master, config.engine.spark.reveal(), log))
             opening = _in_background(engine.open)
             ends.callback(engine.close)
-            state = self._until_it_works(memory.open)
-            opened = self._until_done(opening)
-            if state is None or not opened:
+            try:
+                state = self._until_it_works(memory.open)
+                self._until_done(opening)
+            except _StoppedError:
                 return
             topics = ends.enter_context(changelog_topics(config))
             checkpoints = config.engine.checkpoint_dir or str(state_dir() / "checkpoints")
             site = Site(config, topics, engine, f"{checkpoints}/{config.app}", self._catalog.ring, self._counts)
-            self._serve(site, state, memory, hub, ends)
+            with suppress(_StoppedError):
+                self._serve(site, state, memory, hub, ends)
 
     def _serve(self, site: Site, state: State, memory: StateTopic, hub: Hub, ends: ExitStack) -> None:
         self._remember(state)
-        after, folded, fallbacks = self._fold(state)
-        life = self._life = Life(_rules(self._config), self._last_number(site, state), fallbacks)
+        after, folded, fallbacks = self._until_it_works(lambda: self._fold(state))
+        last = self._until_it_works(lambda: self._last_number(site, state))
+        life = self._life = Life(_rules(self._config), last, fallbacks)
         life.previous = state.previous
         notebook = Notebook(memory, lambda error: orchestrator.post(Stop(error)))
         watch = self._watch = TopicWatch(lambda report: orchestrator.post(report))
@@ -151,7 +160,7 @@ class Serving:
         self._catalog.count_from(state.publication)
         site.engine.listen(orchestrator.post)
         first = self._first(site, state, life, folded, orchestrator)
-        self._clean_up(site, set(life.generations))
+        self._until_it_works(lambda: self._clean_up(site, set(life.generations)))
         sweeper.start()
         ends.callback(sweeper.close)
         ends.callback(site.engine.close)  # before: with it, all producers are closed
@@ -175,25 +184,24 @@ class Serving:
 
     # --- the start
 
-    def _until_it_works(self, open_: Callable[[], State]) -> State | None:
-        """Kafka may come up after us."""
+    def _until_it_works(self, work: Callable[[], T]) -> T:
+        """What ``work`` returns: Kafka may come up after us, or be away for a while."""
         said = ""
         while not self._stopping.is_set():
             try:
-                return open_()
+                return work()
             except KafkaUnreachableError as error:
                 if str(error) != said:
                     said = str(error)
                     self._desk.say("WARN", f"{said} Trying again.")
                 self._stopping.wait(AGAIN_S)
-        return None
+        raise _StoppedError
 
-    def _until_done(self, opening: Future[Any]) -> bool:
+    def _until_done(self, opening: Future[Any]) -> None:
         while not opening.done():
             if self._stopping.wait(0.05):
-                return False
+                raise _StoppedError
         opening.result()
-        return True
 
     def _remember(self, state: State) -> None:
         """Shows what was before the restart."""
@@ -214,6 +222,8 @@ class Serving:
             self._desk.say("WARN", f"{presence.warning} Trying again.")
             self._stopping.wait(AGAIN_S)
             presence = self._control.ensure(create_ok=True)
+        if not presence.there:
+            raise _StoppedError
         messages = self._control.read_all(state.control_offsets)
         folded = fold(messages, last, self._keys)
         if messages:
@@ -227,7 +237,7 @@ class Serving:
         """Resume what was live, if it is what is wanted and can be; else build."""
         live, wanted, request = state.live, folded.wiring, orchestrator.recall(folded)
         if live is not None and live.wiring == wanted and not self._reset_wiring:
-            why_not = self._why_not(site, live)
+            why_not = self._until_it_works(lambda: self._why_not(site, live))
             if why_not is None:
                 starts = (live.identity.left.offsets, live.identity.right.offsets)
                 running = Running(site, live.generation, live.wiring, starts, created=live.created)
@@ -246,7 +256,9 @@ class Serving:
             config = self._config.rewired(live.wiring)
             offsets = (live.identity.left.offsets, live.identity.right.offsets)
             return mismatch(live.identity, identity_of(config, topic_ids(config), offsets))
-        except (TopicNotFoundError, EvertableError) as error:
+        except KafkaUnreachableError:
+            raise  # that speaks against nothing
+        except EvertableError as error:
             return str(error)
 
     def _last_number(self, site: Site, state: State) -> int:
