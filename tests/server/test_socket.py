@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from typing import Any
 
 import pytest
@@ -10,6 +12,8 @@ from tests.server.viewers import WAIT_S, Viewer, live
 from tests.waiting import wait_until
 from websockets.exceptions import ConnectionClosed
 
+from evertable.server import hub as hub_module
+from evertable.server.orders import Order
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog
 
@@ -114,6 +118,36 @@ def test_a_view_can_be_changed(serve: Serve) -> None:
         viewer.send(type="unsubscribe", id="a")
         viewer.settle(9)
         assert (hub.views, hub.subscriptions) == (0, 0)
+
+
+def test_no_view_brings_an_older_page(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has seen a flip and changes to a view whose order is not ready waits for it, over a third view too."""
+    catalog, ready, compute = catalog_of(users_ui=table(rows=numbered(20))), threading.Event(), Order.compute
+    monkeypatch.setattr(hub_module, "PREPARE_S", 0.01)
+    ready.set()
+
+    def held(order: Order) -> Any:
+        assert ready.wait(WAIT_S)
+        return compute(order)
+
+    monkeypatch.setattr(Order, "compute", held)
+    server, hub, _ = live(serve, catalog)
+    with Viewer(server.url) as others, Viewer(server.url) as viewer:
+        others.subscribe("users_ui", "up", sort=["age"])
+        others.subscribe("users_ui", "down", sort=["-age"])
+        picture = viewer.subscribe("users_ui")
+        ready.clear()
+        flip = hub.publish(2, {"users_ui": table(rows=numbered(10))})
+        asyncio.run_coroutine_threadsafe(flip, hub.loop).result(WAIT_S)
+        viewer.until(lambda: picture.page["publication"] == 2)
+        viewer.send(type="view", id="a", tag=1, view={"sort": ["age"]})
+        viewer.settle(1)
+        viewer.send(type="view", id="a", tag=2, view={"sort": ["-age"]})
+        viewer.settle(2)
+        assert (picture.page["publication"], picture.page["tag"]) == (2, 0)
+        ready.set()
+        viewer.until(lambda: picture.page["tag"] == 2)
+        assert (picture.page["publication"], picture.rows) == (2, [list(row) for row in reversed(numbered(10))])
 
 
 def test_a_name_without_a_table_waits_for_it(serve: Serve) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import socket
@@ -12,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 from starlette.types import Receive, Scope, Send
-from tests.server.conftest import USERS, Serve
+from tests.server.conftest import USERS, Serve, settings
 from tests.server.raw import CLOSE, HEAD, PING, RawSocket, framed
 from tests.server.test_socket import catalog_of, numbered
 from tests.server.test_stalled import memory
@@ -24,6 +25,8 @@ from websockets.typing import Subprotocol
 from evertable.server import heads, run
 from evertable.server import socket as socket_module
 from evertable.server import wire as wire_module
+from evertable.server.hub import Hub
+from evertable.server.socket import Socket
 from evertable.server.wire import WireProtocol, wire_of
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog
@@ -166,6 +169,77 @@ def test_a_flood_of_pings_costs_nothing(serve: Serve, catalog: Catalog) -> None:
         seen = b""
         while not seen.endswith(b"\x8a\x04last"):
             seen = seen[-10:] + flooding.socket.recv(100_000)
+
+
+class Unwilling:
+    """A transport that takes nothing, and the answers to pings that came in two pieces."""
+
+    def __init__(self) -> None:
+        self.written = b""
+        self.pongs = [b"one two", b"", b"three", b""]
+
+    def write(self, data: bytes) -> None:
+        self.written += data
+
+    def data_to_send(self) -> list[bytes]:
+        return [self.pongs.pop(0)]
+
+
+def test_the_last_pings_are_answered_when_the_viewer_takes_it() -> None:
+    """All that came together, since the protocol answers them at once; those before are not."""
+    wire, transport = WireProtocol.__new__(WireProtocol), Unwilling()
+    wire.conn = wire.transport = transport  # type: ignore[assignment]
+    wire.writable, wire.close_sent = asyncio.Event(), False
+    for _ in range(4):
+        wire.handle_ping()
+    assert transport.written == b""
+    wire.resume_writing()
+    assert transport.written == b"three"
+    transport.pongs = [b"now"]
+    wire.handle_ping()
+    assert transport.written == b"threenow"
+
+
+class Nowhere:
+    """A wire that takes everything."""
+
+    async def ready(self) -> None:
+        pass
+
+    async def write(self, start: bytes, rest: bytes = b"") -> None:
+        pass
+
+
+def test_others_have_their_turn_between_two_requests(catalog: Catalog) -> None:
+    """Though thousands are there already, and each is answered without a wait."""
+    requests = iter(
+        [{"type": "websocket.connect"}]
+        + [{"type": "websocket.receive", "text": '{"type": "ping"}'}] * 1_000
+        + [{"type": "websocket.disconnect"}]
+    )
+    turns = 0
+
+    async def receive() -> Any:
+        return next(requests)
+
+    async def send(message: Any) -> None:
+        assert message["type"] == "websocket.accept"
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    async def scenario() -> None:
+        hub = Hub(catalog, settings())
+        async with hub.running():
+            beside = asyncio.create_task(other())
+            await Socket(hub, receive, send, Nowhere()).run()
+            beside.cancel()
+
+    asyncio.run(scenario())
+    assert turns >= 1_000
 
 
 def test_requests_are_answered_in_turn(serve: Serve) -> None:
