@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import uuid
 from collections.abc import Callable, Iterator
 
@@ -9,6 +10,9 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from evertable.broker import EmbeddedBroker
+
+# A shell starts what it runs in the background with Ctrl-C ignored, and children inherit that; tests send it to them.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
