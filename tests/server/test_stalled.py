@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket as sockets_
 import ssl
@@ -58,14 +59,18 @@ def test_a_stalled_viewer_costs_little_and_catches_up_with_one_page(
         stalled.subscribe("users_ui", limit=1_000)
         stalled.socket.socket.setsockopt(sockets_.SOL_SOCKET, sockets_.SO_RCVBUF, 65_536)
         start, before, pages, number = time.monotonic(), 0, 0, 0
-        while number < 2 * FULL or time.monotonic() < start + stall_s:
+        while number < 4 * FULL or time.monotonic() < start + stall_s:
             number += 1
             change(number)
             lively.until(lambda number=number: picture.rows[0][2] == number)  # type: ignore[misc]
             if number == FULL:
                 wait_until(lambda: sockets.blocked)
-                before, pages = memory(), hub.sent["page"]
+                gc.collect()
+                pages = hub.sent["page"]
+            if FULL <= number < 2 * FULL:  # what these rounds take is used again in the next ones
+                before = max(before, memory())
         lively.settle(1)
+        gc.collect()
         assert memory() - before < MAX_BYTES
         assert hub.sent["page"] - pages <= number - FULL + 1  # to the lively one
         late, sent = stalled.pictures["a"], hub.sent["page"]

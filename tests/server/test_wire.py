@@ -58,6 +58,17 @@ def test_frames_of_every_length_arrive_whole(serve: Serve, catalog: Catalog) -> 
                 assert viewer.recv(timeout=30) == "x" * first + "y" * (size - first)
 
 
+def test_lengths_are_written_as_short_as_can_be() -> None:
+    """RFC 6455, 5.2: a client may refuse others."""
+    for size, length in [
+        (125, b"\x7d"),
+        (126, b"\x7e\x00\x7e"),
+        (65_535, b"\x7e\xff\xff"),
+        (65_536, b"\x7f" + (1 << 16).to_bytes(8)),
+    ]:
+        assert wire_module._head(size) == b"\x81" + length
+
+
 @pytest.fixture
 def lost(monkeypatch: pytest.MonkeyPatch) -> list[WireProtocol]:
     """Connections that have ended."""
@@ -169,6 +180,18 @@ def test_a_flood_of_pings_costs_nothing(serve: Serve, catalog: Catalog) -> None:
         seen = b""
         while not seen.endswith(b"\x8a\x04last"):
             seen = seen[-10:] + flooding.socket.recv(100_000)
+
+
+def test_answers_are_not_made_for_someone_who_takes_none(serve: Serve, catalog: Catalog) -> None:
+    """His requests wait in the network, where they cost the server nothing."""
+    server, *_ = live(serve, catalog)
+    request = framed(json.dumps({"type": "subscribe", "id": "a", "table": "x" * 60_000}).encode())
+    with RawSocket(server.port, timeout_s=2) as flooding, Viewer(server.url) as other:
+        before = memory()
+        with pytest.raises(TimeoutError):
+            flooding.socket.sendall(request * 2_000)
+        other.settle(1)
+        assert memory() - before < 20_000_000
 
 
 class Unwilling:
@@ -293,8 +316,11 @@ def test_whoever_connects_and_asks_nothing_is_cut(
     monkeypatch.setattr(heads, "HEAD_S", 0.5)
     server, *_ = live(serve, catalog)
     whole = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    for said in (b"", HEAD[:-2], whole + HEAD[:-2]):
+    for asked, said in [(b"", b""), (b"", HEAD[:-2]), (whole, HEAD[:-2])]:
         with socket.create_connection(("127.0.0.1", server.port), 30) as silent:
+            silent.sendall(asked)
+            if asked:
+                assert silent.recv(12) == b"HTTP/1.1 200"
             silent.sendall(said)
             with contextlib.suppress(ConnectionResetError):
                 while silent.recv(1_000):
