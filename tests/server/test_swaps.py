@@ -33,7 +33,9 @@ def generation(number: int) -> dict[str, Any]:
 async def watch(url: str, number: int, until: int, ready: asyncio.Barrier) -> dict[str, Picture]:
     """One viewer of both tables, until it has seen that publication on both."""
     pictures = {"users_ui": Picture(), "accounts_ui": Picture()}
-    async with websockets.connect(url, subprotocols=[Subprotocol(SUBPROTOCOL)], compression=None) as socket:
+    async with websockets.connect(
+        url, subprotocols=[Subprotocol(SUBPROTOCOL)], compression=None, open_timeout=60
+    ) as socket:
         for name in pictures:
             view = VIEWS[number % len(VIEWS)]
             await socket.send(json.dumps({"type": "subscribe", "id": name, "table": name, "view": view}))

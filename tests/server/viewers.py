@@ -74,7 +74,12 @@ class Viewer:
     def __init__(self, url: str, **options: Any) -> None:
         address = url.replace("http", "ws", 1) + "/ws"
         connecting = connect(
-            address, subprotocols=[Subprotocol(SUBPROTOCOL)], max_size=None, compression=None, **options
+            address,
+            subprotocols=[Subprotocol(SUBPROTOCOL)],
+            max_size=None,
+            compression=None,
+            open_timeout=WAIT_S,
+            **options,
         )
         self._open = ExitStack()
         self.socket: ClientConnection = self._open.enter_context(connecting)
