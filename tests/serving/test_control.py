@@ -136,7 +136,8 @@ def test_a_rollback_goes_back_at_once_while_the_old_one_lingers(app: App, pairs:
 
 def test_a_burst_ends_in_the_last_wiring_with_few_builds(app: App, pairs: dict[str, Pair], records: Records) -> None:
     """Thirty messages at once: only the newest wanted wiring is finished."""
-    before = begin(app, pairs)["generation"]
+    begin(app, pairs)
+    before = len(app.rows("generations"))  # not the live one's number: it may be one that was revived
     last = app.control({})[1]
     joins = ["inner", "natural", "asof", "left"]
     burst = [{"joinType": joins[i % 4], "usersTopic": pairs["abc"[i % 3]][0]} for i in range(30)]
@@ -145,7 +146,7 @@ def test_a_burst_ends_in_the_last_wiring_with_few_builds(app: App, pairs: dict[s
     assert settled[-1] == "applied"
     assert set(settled) <= {"applied", "unchanged", "superseded"}
     assert wiring(app.status) == (pairs["abc"[29 % 3]][0], pairs["a"][1], joins[29 % 4])
-    assert app.status["generation"] - before <= 3
+    assert len(app.rows("generations")) - before <= 3
 
 
 def test_messages_before_the_start_make_one_build(
