@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, cast
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from evertable.errors import ChangelogError, EvertableError, KafkaUnreachableError, TopicNotFoundError
 
@@ -116,6 +116,48 @@ class PlainConsumer:
             log.warning("Kafka at %s: %s; trying again until it answers", self.servers, error.str())
         if not self.trouble or error.code() != KafkaError._ALL_BROKERS_DOWN:  # which says less than what came before
             self.trouble = error.str()
+
+
+class Probe:
+    """One look at a topic by a plain consumer, for ``timeout_s`` at most, or KafkaUnreachableError."""
+
+    def __init__(self, consumer: PlainConsumer, topic: str, timeout_s: float) -> None:
+        self._consumer = consumer
+        self._kafka = consumer.kafka
+        self._topic = topic
+        self._timeout_s = timeout_s
+        self._restart()
+
+    def _restart(self) -> None:
+        """The time counts from now on."""
+        self._deadline = time.monotonic() + self._timeout_s
+
+    def _bounds(self, partition: int) -> tuple[int, int]:
+        """The offsets of the first record and behind the last one that is not part of an open transaction."""
+        bounds: tuple[int, int] = self._kafka.get_watermark_offsets(
+            TopicPartition(self._topic, partition), timeout=self._left()
+        )
+        return bounds
+
+    def _passes(self, message: Message) -> bool:
+        """Whether this is trouble that passes by itself; other trouble is raised, the end of a partition is none."""
+        error = message.error()
+        if error is None or error.code() == KafkaError._PARTITION_EOF:
+            return False
+        if error.code() not in PASSING and not error.retriable():
+            raise self._consumer.error(error, self._topic)
+        return True
+
+    def _left(self) -> float:
+        """Seconds until the deadline."""
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            trouble = self._consumer.trouble or "no answer in time"
+            raise KafkaUnreachableError(
+                f"Kafka at {self._consumer.servers} did not show all of '{self._topic}': {trouble}.",
+                "Check that all of its partitions have a leader.",
+            )
+        return left
 
 
 def explain(error: KafkaError, topic: str, servers: str, trouble: str = "") -> EvertableError:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import KafkaException, TopicPartition
 
 from evertable.changelog.coverage import Span
-from evertable.changelog.kafka import GRACE_S, PASSING, PlainConsumer, place
+from evertable.changelog.kafka import GRACE_S, PlainConsumer, Probe, place
 from evertable.config.start import Start
-from evertable.errors import KafkaUnreachableError
 
 _PROBING = {
     "isolation.level": "read_committed",
@@ -43,19 +41,15 @@ def find_extents(
     """
     consumer = PlainConsumer(properties, _PROBING)
     try:
-        return _Probe(consumer, topic, time.monotonic() + timeout_s).extents(start)
+        return _Ends(consumer, topic, timeout_s).extents(start)
     except KafkaException as error:
         raise consumer.error(error.args[0], topic) from error
     finally:
         consumer.close()
 
 
-class _Probe:
-    def __init__(self, consumer: PlainConsumer, topic: str, deadline: float) -> None:
-        self._consumer = consumer
-        self._kafka = consumer.kafka
-        self._topic = topic
-        self._deadline = deadline
+class _Ends(Probe):
+    """One look at where a topic's records begin and end."""
 
     def extents(self, start: Start) -> dict[int, Extent]:
         partitions = self._consumer.partitions(self._topic, self._left(), GRACE_S)
@@ -70,13 +64,6 @@ class _Probe:
                 starts = self._starts_at(start.timestamp_ms or 0, ends)
         spans = self._spans(starts, ends) if start != Start.LATEST else {}
         return {partition: Extent(starts[partition], spans.get(partition)) for partition in partitions}
-
-    def _bounds(self, partition: int) -> tuple[int, int]:
-        """The offsets of the first record and behind the last one that is not part of an open transaction."""
-        bounds: tuple[int, int] = self._kafka.get_watermark_offsets(
-            TopicPartition(self._topic, partition), timeout=self._left()
-        )
-        return bounds
 
     def _starts_at(self, timestamp: int, ends: Mapping[int, int]) -> dict[int, int]:
         asked = [TopicPartition(self._topic, partition, timestamp) for partition in ends]
@@ -115,23 +102,3 @@ class _Probe:
                 pending.discard(partition)
                 self._kafka.incremental_unassign([TopicPartition(self._topic, partition)])
         return found
-
-    def _passes(self, message: Message) -> bool:
-        """Whether this is trouble that passes by itself; other trouble is raised, the end of a partition is none."""
-        error = message.error()
-        if error is None or error.code() == KafkaError._PARTITION_EOF:
-            return False
-        if error.code() not in PASSING and not error.retriable():
-            raise self._consumer.error(error, self._topic)
-        return True
-
-    def _left(self) -> float:
-        """Seconds until the deadline."""
-        left = self._deadline - time.monotonic()
-        if left <= 0:
-            trouble = self._consumer.trouble or "no answer in time"
-            raise KafkaUnreachableError(
-                f"Kafka at {self._consumer.servers} did not show the ends of '{self._topic}': {trouble}.",
-                "Check that all of its partitions have a leader.",
-            )
-        return left

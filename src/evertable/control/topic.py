@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from confluent_kafka import KafkaError, KafkaException, Message, TopicCollection, TopicPartition, Uuid
 from confluent_kafka.admin import AdminClient, NewTopic, TopicDescription
 
-from evertable.changelog.kafka import PASSING, QUIET, PlainConsumer, explain, place
+from evertable.changelog.kafka import QUIET, PlainConsumer, Probe, explain, place
 from evertable.config.kafka_properties import KafkaProperties, Role
 from evertable.control.messages import ControlMessage, in_order
-from evertable.errors import EvertableError, KafkaUnreachableError, TopicNotFoundError
+from evertable.errors import EvertableError, TopicNotFoundError
 
 TIMEOUT_S = 10.0
 
@@ -88,7 +88,7 @@ class ControlTopic:
         partitions = self.describe().partitions
         consumer = PlainConsumer(self.kafka.for_librdkafka(Role.CONSUMER), _TO_THE_END)
         try:
-            return in_order(_Reading(self.name, consumer, self._timeout_s).messages(partitions, after))
+            return in_order(_Reading(consumer, self.name, self._timeout_s).messages(partitions, after))
         except KafkaException as problem:
             raise consumer.error(problem.args[0], self.name) from problem
         finally:
@@ -128,14 +128,8 @@ def control_message(message: Message) -> ControlMessage:
     return ControlMessage(*place(message), message.timestamp()[1], value if isinstance(value, bytes) else None)
 
 
-class _Reading:
+class _Reading(Probe):
     """One look at all that a topic holds."""
-
-    def __init__(self, topic: str, consumer: PlainConsumer, timeout_s: float) -> None:
-        self._topic = topic
-        self._consumer = consumer
-        self._timeout_s = timeout_s
-        self._deadline = time.monotonic() + timeout_s
 
     def messages(self, partitions: tuple[int, ...], after: Mapping[int, int]) -> list[ControlMessage]:
         begins, ends = {}, {}
@@ -145,13 +139,13 @@ class _Reading:
             begins[partition] = begin if begin <= high else low
             ends[partition] = high
         pending = {partition for partition in partitions if begins[partition] < ends[partition]}
-        self._consumer.kafka.assign([TopicPartition(self._topic, p, begins[p]) for p in pending])
+        self._kafka.assign([TopicPartition(self._topic, p, begins[p]) for p in pending])
         found = []
         while pending:
-            message = self._consumer.kafka.poll(self._left())
+            message = self._kafka.poll(self._left())
             if message is None or self._passes(message):
                 continue
-            self._deadline = time.monotonic() + self._timeout_s  # it is silence that is not waited for
+            self._restart()  # it is silence that is not waited for
             partition, offset = place(message)
             is_record = message.error() is None and offset < ends[partition]
             if is_record:
@@ -159,28 +153,3 @@ class _Reading:
             if not is_record or offset == ends[partition] - 1:
                 pending.discard(partition)
         return found
-
-    def _bounds(self, partition: int) -> tuple[int, int]:
-        bounds: tuple[int, int] = self._consumer.kafka.get_watermark_offsets(
-            TopicPartition(self._topic, partition), timeout=self._left()
-        )
-        return bounds
-
-    def _passes(self, message: Message) -> bool:
-        """Whether this is trouble that passes by itself; other trouble is raised, the end of a partition is none."""
-        error = message.error()
-        if error is None or error.code() == KafkaError._PARTITION_EOF:
-            return False
-        if error.code() not in PASSING and not error.retriable():
-            raise self._consumer.error(error, self._topic)
-        return True
-
-    def _left(self) -> float:
-        left = self._deadline - time.monotonic()
-        if left <= 0:
-            trouble = self._consumer.trouble or "no answer in time"
-            raise KafkaUnreachableError(
-                f"Kafka at {self._consumer.servers} did not show all of '{self._topic}': {trouble}.",
-                "Check that all of its partitions have a leader.",
-            )
-        return left
