@@ -1,0 +1,77 @@
+"""State topics for tests: of apps of their own, on the shared broker or on one that may be killed."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+from tests.generations.test_state import RECORDS
+
+from evertable.broker import EmbeddedBroker
+from evertable.config import KafkaProperties
+from evertable.generations.records import LastOwner, Owner
+from evertable.generations.state import State
+from evertable.generations.state_topic import StateTopic
+
+FOR_EVER = 10_000.0
+"""Longer than a test may take: whoever waits so long would fail it."""
+
+REMEMBERED = [record for record in RECORDS if not isinstance(record, Owner | LastOwner)]
+
+
+class Apps:
+    """State topics of one app each; all are closed in the end."""
+
+    def __init__(self, broker: EmbeddedBroker) -> None:
+        self.broker = broker
+        self._made: list[StateTopic] = []
+
+    def new(self, app: str, **more: Any) -> StateTopic:
+        kafka = KafkaProperties.of({"bootstrap.servers": self.broker.bootstrap})
+        self._made.append(StateTopic(kafka, "evertable", app, **more))
+        return self._made[-1]
+
+    def opened(self, app: str, wait_s: float = FOR_EVER) -> StateTopic:
+        topic = self.new(app)
+        topic.open(wait_s)
+        return topic
+
+    def close(self) -> None:
+        for topic in self._made:
+            topic.close()
+
+
+@pytest.fixture
+def apps(broker: EmbeddedBroker) -> Iterator[Apps]:
+    with closing(Apps(broker)) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def own_broker() -> Iterator[EmbeddedBroker]:
+    """One that may be killed, compacts eagerly, and gives up transactions soon."""
+    soon = {
+        "log.cleaner.backoff.ms": "100",
+        "log.initial.task.delay.ms": "100",
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms": "200",
+    }
+    with EmbeddedBroker(properties=soon) as running:
+        yield running
+
+
+@pytest.fixture
+def own_apps(own_broker: EmbeddedBroker) -> Iterator[Apps]:
+    with closing(Apps(own_broker.start())) as made:
+        yield made
+
+
+@pytest.fixture
+def app() -> str:
+    return f"app-{uuid.uuid4()}"
+
+
+def numbers(state: State) -> int:
+    return state.last_generation
