@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
+from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
 from evertable.config import Config
@@ -98,6 +99,7 @@ def test_a_topic_made_again_under_its_name_has_another_id(
     admin.delete_topics([users])[users].result(timeout=30)
     admin.create_topics([NewTopic(users, 2, 1)])[users].result(timeout=30)
 
+    wait_until(lambda: topic_ids(wired) != before)  # brokers learn of it a little later
     after = topic_ids(wired)
     assert after[1] == before[1]
     told = mismatch(identity_of(wired, before, OFFSETS), identity_of(wired, after, OFFSETS))

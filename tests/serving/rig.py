@@ -51,9 +51,15 @@ class Records:
         )
 
     def send(self, topic: str, values: Iterable[bytes | Mapping[str, Any]]) -> None:
+        failures: list[object] = []
         for value in values:
-            self._producer.produce(topic, value if isinstance(value, bytes) else json.dumps(value))
+            self._producer.produce(
+                topic,
+                value if isinstance(value, bytes) else json.dumps(value),
+                on_delivery=lambda error, _: failures.append(error) if error else None,
+            )
         assert self._producer.flush(60) == 0
+        assert not failures
 
     def fill(self, topics: tuple[str, str], mark: str, users: int = 10, accounts: int = 20) -> None:
         """Rows that say where they are from."""
