@@ -1,0 +1,2 @@
+export { EvertableClient } from './client';
+export type * from './types';
