@@ -33,6 +33,7 @@ from evertable.protocol.frames import SUBPROTOCOL
 SMALL = (10_000, 90_000)
 LARGE = (100_000, 1_000_000)
 ROUNDS = 5
+ROLLBACKS = 20
 MESSAGES, RATE = 1_000, 20
 
 Pair = tuple[str, str]
@@ -100,7 +101,30 @@ def swaps(served: Served, pairs: list[Pair], what: str, budget: str, joins: tupl
             served.http.post("/api/control", json=message)
             seen = next_publication(socket, seen)
             took.append(time.perf_counter() - start)
-    ms = np.array(took[1:]) * 1e3  # the first one warms up
+    report(what, took[1:], budget)  # the first one warms up
+
+
+def rollbacks(served: Served, pairs: list[Pair], what: str, budget: str) -> None:
+    """Back and forth between two generations that were both built before, by POST /api/rollback."""
+    took = []
+    with viewer(served.url) as socket:
+        seen = next_publication(socket, -1)
+        for users, accounts in pairs:
+            message = {"usersTopic": users, "accountsTopic": accounts, "joinType": "inner"}
+            served.http.post("/api/control", json=message)
+            seen = next_publication(socket, seen)
+        for _ in range(ROLLBACKS):
+            time.sleep(0.5)
+            start = time.perf_counter()
+            served.http.post("/api/rollback")
+            seen = next_publication(socket, seen)
+            took.append(time.perf_counter() - start)
+    report(what, took, budget)
+
+
+def report(what: str, seconds: list[float], budget: str) -> None:
+    """A line of the table."""
+    ms = np.array(seconds) * 1e3
     print(f"| {what} | {np.median(ms):,.0f} | {ms.min():,.0f} | {ms.max():,.0f} | {budget} |", flush=True)
 
 
@@ -155,7 +179,7 @@ def main() -> None:
         settings["swap"]["linger_s"] = 600
         served = Served(folder, settings)
         served.wait_ready()
-        swaps(served, [large, small[0]], "rollback to one that lingers", "100", ("inner",))
+        rollbacks(served, [small[0], large], f"rollback to one that lingers, {ROLLBACKS} times", "100")
         served.http.post("/api/control", json={"usersTopic": large[0], "accountsTopic": large[1], "joinType": "inner"})
         time.sleep(2)
         latency(served, broker.bootstrap, large[1])

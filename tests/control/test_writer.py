@@ -35,6 +35,16 @@ def test_a_message_and_its_place(broker: EmbeddedBroker, new_topic: NewTopic) ->
     assert [json.loads(message.value or b"") for message in topic.read_all({})] == [*messages, {}]
 
 
+def test_it_may_get_ready_before_the_first_message(broker: EmbeddedBroker, new_topic: NewTopic) -> None:
+    """That writes nothing; and one that cannot get ready says nothing, for a message will."""
+    topic = control_topic(broker, new_topic())
+    writer = Writer(topic)
+    writer.connect()
+    assert topic.read_all({}) == []
+    assert writer.write({"joinType": "inner"}) == (0, 0)
+    Writer(ControlTopic(KafkaProperties({"bootstrap.servers": "127.0.0.1:1"}), "nowhere"), timeout_s=0.2).connect()
+
+
 def test_any_thread_may(broker: EmbeddedBroker, new_topic: NewTopic) -> None:
     """Each is told its own place."""
     topic = control_topic(broker, new_topic())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
@@ -33,6 +34,13 @@ class Writer:
         self._timeout_s = timeout_s
         self._lock = threading.Lock()
         self._producer: Producer | None = None
+
+    def connect(self) -> None:
+        """Gets ready, for which librdkafka takes half a second, so that the first message need not wait for it."""
+        with self._lock:
+            producer = self._producer = self._producer or self._connected()
+        with suppress(KafkaException):  # whoever writes is told
+            producer.list_topics(self._topic.name, timeout=self._timeout_s)
 
     def write(self, message: Mapping[str, object]) -> tuple[int, int]:
         """The partition and offset at which ``message`` stands, once all replicas have it.

@@ -271,6 +271,8 @@ class Orchestrator:
     def _checked(self, resolved: Resolved) -> Resolved | Rejected:
         """A wiring whose topics are missing is rejected before anything is touched."""
         wiring, live = resolved.wiring, self._life.live
+        if any(wiring == lingering.wiring for lingering in self._life.lingering):
+            return resolved  # its topics are watched, and to ask for them takes longer than to revive it
         for side, topic in ((Side.LEFT, wiring.left_topic), (Side.RIGHT, wiring.right_topic)):
             if live and topic == (live.wiring.left_topic, live.wiring.right_topic)[side]:
                 continue

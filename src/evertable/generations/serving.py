@@ -173,6 +173,8 @@ class Serving:
             listener = Listener(self._control, after, lambda m: orchestrator.post(Message(m)), create_ok=True)
             listener.start()
             ends.callback(listener.close)
+        if self._writer is not None:
+            _in_background(self._writer.connect)
         while not self._stopping.wait(0.1) and orchestrator.alive:
             pass
         leaving = _in_background(memory.leaving)  # without it, a successor waits a little longer
