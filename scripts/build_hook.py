@@ -1,4 +1,4 @@
-"""Lets a wheel or an sdist be built only with the current join operator inside it."""
+"""Lets a wheel or an sdist be built only with the current join operator and web page inside it."""
 
 import sys
 from pathlib import Path
@@ -7,9 +7,9 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
-class OperatorInside(BuildHookInterface):
+class AllInside(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 - hatchling's signature
-        if version == "editable":  # made before the operator is compiled, which happens on first use
+        if version == "editable":  # made before the operator is compiled and the page built
             return
         root = Path(self.root)
         sys.path.insert(0, str(root / "src"))
@@ -17,3 +17,9 @@ class OperatorInside(BuildHookInterface):
 
         if not made_from(JAR, SOURCES):
             sys.exit(f"{JAR.relative_to(root)} is missing or not of this jvm/src: run scripts/setup, then build again.")
+        if (root / "web").is_dir():  # an sdist has it too
+            sys.path.insert(0, str(root / "scripts"))
+            import web
+
+            if not web.is_built():
+                sys.exit("The web page is missing or not of this web/: run scripts/setup, then build again.")

@@ -13,6 +13,7 @@ import pytest
 from evertable.errors import OperatorError
 from evertable.runtime import operator
 from evertable.runtime.operator import build, is_current, made_from, operator_jar
+from evertable.web import FILES
 
 ROOT = Path(__file__).parents[2]
 GOOD = "package dev.evertable;\npublic final class Good { public static int two() { return 2; } }\n"
@@ -80,6 +81,8 @@ def test_a_wheel_carries_the_operator_and_all_data_files(tmp_path: Path) -> None
     [wheel] = tmp_path.glob("evertable-*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
     data = {"runtime/evertable-operator.jar", "runtime/jars.lock", "broker/log4j2.properties", "py.typed"}
+    data |= {f"web/files/{path.relative_to(FILES).as_posix()}" for path in FILES.rglob("*.*")}
+    assert "web/files/index.html" in data
     assert {f"evertable/{name}" for name in data} - names == set()
 
 

@@ -63,6 +63,10 @@ async def accept(message: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"result": "accepted", **message}
 
 
+async def topics() -> Mapping[str, list[str]]:
+    return {"usersTopic": ["users_v1"], "accountsTopic": []}
+
+
 async def go_back() -> Mapping[str, Any]:
     return {"result": "accepted"}
 
@@ -78,6 +82,7 @@ async def go_back() -> Mapping[str, Any]:
         ("GET", "/api/tables/users_ui/rows?filter=(", "/api/tables/{name}/rows"),
         ("GET", "/api/tables/users_ui.csv?x", "/api/tables/{name}.csv"),
         ("GET", "/api/status", "/api/status"),
+        ("GET", "/api/topics", "/api/topics"),
         ("POST", "/api/control", "/api/control"),
         ("POST", "/api/rollback", "/api/rollback"),
         ("GET", "/healthz", "/healthz"),
@@ -88,7 +93,7 @@ async def go_back() -> Mapping[str, Any]:
 def test_answers(serve: Serve, method: str, address: str, path: str) -> None:
     """Of every kind, refusals included."""
     catalog = Catalog(["later"], {"users_ui": table()})
-    with httpx.Client(base_url=serve(catalog, control=accept, rollback=go_back).url) as client:
+    with httpx.Client(base_url=serve(catalog, control=accept, rollback=go_back, topics=topics).url) as client:
         answer = client.request(method, address, json={} if method == "POST" else None)
     responses = WHOLE["paths"][path][method.lower()]["responses"]
     described = responses.get(str(answer.status_code)) or responses["default"]

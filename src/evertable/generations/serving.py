@@ -33,6 +33,7 @@ from evertable.generations.happenings import Message, Stop
 from evertable.generations.identity import identity_of, mismatch
 from evertable.generations.life import Action, Life, Rules
 from evertable.generations.notebook import Notebook
+from evertable.generations.offered import offered
 from evertable.generations.orchestrator import Orchestrator
 from evertable.generations.records import LiveRecord
 from evertable.generations.running import Running, Site
@@ -101,6 +102,7 @@ class Serving:
             control=self._wish,
             rollback=self._roll_back,
             status=self._flow,
+            topics=self._topics,
         )
         async with Server(app, self._config.server) as server:
             self._on_up(server.url)
@@ -305,6 +307,9 @@ class Serving:
         if lag and "flow" in told:
             told["flow"]["lag"] = int(sum(lag.values()))
         return told
+
+    async def _topics(self) -> Mapping[str, list[str]]:
+        return await asyncio.to_thread(offered, self._config)
 
     # --- wishes by HTTP
 

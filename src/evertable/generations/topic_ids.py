@@ -40,6 +40,14 @@ def topic_id(
         time.sleep(_ASK_AGAIN_S)
 
 
+def topic_names(properties: Mapping[str, Any], *, timeout_s: float) -> list[str]:
+    """Of all topics that may be seen; KafkaUnreachableError."""
+    try:
+        return list(AdminClient(dict(properties), logger=QUIET).list_topics(timeout=timeout_s).topics)
+    except KafkaException as problem:
+        raise explain(problem.args[0], "", str(properties.get("bootstrap.servers", ""))) from problem
+
+
 def describe(admin: AdminClient, topic: str, timeout_s: float) -> TopicDescription:
     """What Kafka says of a topic just now; KafkaException."""
     asked = admin.describe_topics(TopicCollection([topic]), request_timeout=timeout_s)[topic]

@@ -18,7 +18,7 @@ from evertable.server.gate import Gate
 from evertable.server.health import health_routes
 from evertable.server.metrics import Metrics, watch_catalog
 from evertable.server.openapi import openapi_routes
-from evertable.server.operations import Control, Operations, Rollback
+from evertable.server.operations import Control, Operations, Rollback, Topics
 from evertable.server.refusals import ROUTING, Refused, answer, response_to
 from evertable.server.rest import Tables
 from evertable.server.security import Refusal, Rules
@@ -50,6 +50,7 @@ def create_app(
     control: Control | None = None,
     rollback: Rollback | None = None,
     status: Callable[[], Mapping[str, Any]] | None = None,
+    topics: Topics | None = None,
     metrics: Metrics | None = None,
     workers: Workers | None = None,
     max_downloads: int = MAX_DOWNLOADS,
@@ -61,7 +62,7 @@ def create_app(
 
     ``websocket`` is the endpoint of ``/ws``, and ``lifespan`` what runs as long as the application does (the hub).
     ``control`` and ``rollback`` are the orchestrator's; without them these requests are refused. ``status`` is what it
-    adds to ``/api/status``.
+    adds to ``/api/status``, ``topics`` what could be wired.
     ``metrics`` and ``workers`` are given where others use them too; the workers end with the application.
     ``routes`` are more addresses, such as a web page's; ``public`` those of them that need no token (see ``Rules``).
     """
@@ -71,7 +72,7 @@ def create_app(
     watch_catalog(metrics, catalog)
     metrics.read("evertable_downloads", lambda: downloads.running)
     tables = Tables(catalog, workers, downloads, settings.max_page)
-    operations = Operations(catalog, workers, metrics, settings.max_memory_mb, control, rollback, status)
+    operations = Operations(catalog, workers, metrics, settings.max_memory_mb, control, rollback, status, topics)
 
     @asynccontextmanager
     async def running(_app: Starlette) -> AsyncIterator[None]:

@@ -57,7 +57,8 @@ class Gate:
         async def dressed(message: Message) -> None:
             if message["type"] in _STARTS:
                 headers = MutableHeaders(raw=list(message.get("headers", ())))
-                headers.update(HEADERS)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)  # the page brings a policy of its own
                 if asked.path.startswith("/api/"):
                     headers["Cache-Control"] = "no-store"
                 if asked.secure and not asked.to_loopback:  # browsers would hold other ports of localhost to it

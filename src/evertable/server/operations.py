@@ -1,10 +1,10 @@
-"""For operators: ``/api/status``, ``/api/control``, ``/api/rollback``, ``/metrics``."""
+"""For operators: ``/api/status``, ``/api/topics``, ``/api/control``, ``/api/rollback``, ``/metrics``."""
 
 from __future__ import annotations
 
 import asyncio
 import resource
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,8 @@ from evertable.tables.catalog import Catalog
 Control = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 """Takes a control message and tells what became of it; an ``EvertableError`` says why it is refused."""
 Rollback = Callable[[], Awaitable[Mapping[str, Any]]]
+Topics = Callable[[], Awaitable[Mapping[str, Sequence[str]]]]
+"""The topics there are, by the key of a control message that takes them."""
 
 MAX_BODY = 64 * 1024
 BODY_TIMEOUT_S = 10
@@ -43,6 +45,7 @@ class Operations:
         control: Control | None = None,
         rollback: Rollback | None = None,
         more: Callable[[], Mapping[str, Any]] | None = None,
+        topics: Topics | None = None,
     ) -> None:
         self._catalog = catalog
         self._workers = workers
@@ -51,11 +54,13 @@ class Operations:
         self._control = control
         self._rollback = rollback
         self._more = more or dict
+        self._topics = topics
 
     @property
     def routes(self) -> list[Route]:
         return [
             Route("/api/status", self.status),
+            Route("/api/topics", self.topics),
             Route("/api/control", self.control, methods=["POST"]),
             Route("/api/rollback", self.rollback, methods=["POST"]),
             Route("/metrics", self.scraped),
@@ -65,6 +70,12 @@ class Operations:
         check_names(request.query_params.multi_items(), ())
         said = await self._workers.run(status_of, self._catalog, self._max_memory_mb)
         return json_response({**said, **self._more()})
+
+    async def topics(self, request: Request) -> Response:
+        check_names(request.query_params.multi_items(), ())
+        if self._topics is None:
+            raise _disabled()
+        return json_response({"topics": await self._topics()})
 
     async def control(self, request: Request) -> Response:
         message = await _object(request)

