@@ -1,0 +1,35 @@
+import type { Column, Value } from '@evertable/client';
+import type { ColDef } from 'ag-grid-community';
+import { cellText, kindOf } from './cells';
+
+/** Looks up the value that is shown in a row of the table now; `undefined` if that row has not come yet. */
+export type Lookup = (row: number, column: string) => Value | undefined;
+
+const WIDTHS = { text: 170, number: 120, boolean: 90, date: 110, time: 190, json: 240 } as const;
+
+/** The grid's columns for those of a page. Widths are for the first time only: later ones are what people made of them. */
+export function columnDefs(columns: readonly Column[], lookup: Lookup): ColDef[] {
+  return columns.map(({ name, type }) => {
+    const kind = kindOf(type);
+    return {
+      colId: name,
+      headerName: name,
+      headerClass: kind === 'number' ? 'live-number' : '',
+      cellClass: kind === 'number' || kind === 'json' ? `live-${kind}` : '',
+      cellClassRules: {
+        'live-null': (params) => params.value === null,
+        'live-blank': (params) => params.value === undefined,
+      },
+      initialWidth: Math.max(WIDTHS[kind], Math.min(260, 64 + name.length * 8)),
+      valueGetter: (params) => lookup(params.node?.rowIndex ?? -1, name),
+      valueFormatter: (params) => cellText(params.value, type),
+    };
+  });
+}
+
+export function sameColumns(one: readonly Column[], other: readonly Column[]): boolean {
+  return (
+    one.length === other.length &&
+    one.every((column, at) => column.name === other[at]?.name && column.type === other[at]?.type)
+  );
+}

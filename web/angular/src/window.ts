@@ -1,0 +1,61 @@
+/**
+ * Which rows are asked for, so that those on screen are among them and a little scrolling needs no new page.
+ *
+ *     offset ──┐ margin ┌── on screen ──┐ margin ┌── offset + limit
+ *
+ * It moves only when the screen comes within a margin of its edge, and then puts the screen in its middle. At the end
+ * of the table it reaches beyond it, so that rows that are appended fall inside.
+ */
+export class RowWindow {
+  private start: number;
+  private size: number;
+
+  constructor(
+    private readonly pageSize: number,
+    start = 0,
+  ) {
+    this.start = Math.max(0, Math.floor(start) || 0);
+    this.size = pageSize;
+  }
+
+  get offset(): number {
+    return this.start;
+  }
+
+  get limit(): number {
+    return this.size;
+  }
+
+  /** Takes the rows from `first` to `last` into the window; true if it had to move. */
+  cover(first: number, last: number, total: number): boolean {
+    const seen = Math.max(1, last - first + 1);
+    const size = Math.max(this.pageSize, 2 * seen);
+    const spare = size - seen;
+    const margin = Math.floor(spare / 4);
+    const above = this.start > 0 && first < this.start + margin;
+    const below = this.start + size < total && last >= this.start + size - margin;
+    if (size === this.size && !above && !below) return false;
+
+    const start = above || below ? Math.max(0, first - Math.floor(spare / 2)) : this.start;
+    const moved = start !== this.start || size !== this.size;
+    this.start = start;
+    this.size = size;
+    return moved;
+  }
+
+  /** Begins again at a row, whatever is on screen. */
+  reset(start = 0): void {
+    this.start = start;
+  }
+}
+
+/** Whether a page has all rows from `first` to `last` that there are. */
+export function holds(
+  page: { offset: number; total: number; rows: { length: number } },
+  first: number,
+  last: number,
+): boolean {
+  const end = Math.min(last, page.total - 1);
+  const begin = Math.min(first, Math.max(0, end));
+  return end < begin || (page.offset <= begin && end < page.offset + page.rows.length);
+}
