@@ -1,8 +1,31 @@
-import { ChangeDetectionStrategy, Component } from '@angular/core';
+import { ChangeDetectionStrategy, Component, computed, inject } from '@angular/core';
+import { Evertable } from '@evertable/angular';
+import { Login } from './session/login';
+import { Theme } from './shell/theme';
+import { Workspace } from './shell/workspace';
+import { Status } from './wiring/status';
 
+/** The page, or why the server does not let us see it. */
 @Component({
   selector: 'et-app',
   changeDetection: ChangeDetectionStrategy.OnPush,
-  template: '<h1>Evertable</h1>',
+  imports: [Login, Workspace],
+  template: `
+    @if (refusal(); as reason) {
+      <et-login [reason]="reason" (retry)="evertable.reconnect()" />
+    } @else {
+      <et-workspace />
+    }
+  `,
 })
-export class App {}
+export class App {
+  protected readonly evertable = inject(Evertable);
+  /** Follows from the first moment, so that there is a connection whose refusal can be told. */
+  protected readonly status = inject(Status);
+  protected readonly theme = inject(Theme);
+
+  protected readonly refusal = computed(() => {
+    const { state, reason } = this.evertable.connection();
+    return state === 'refused' ? reason : null;
+  });
+}

@@ -1,5 +1,15 @@
 import { provideZonelessChangeDetection } from '@angular/core';
 import { bootstrapApplication } from '@angular/platform-browser';
+import { provideEvertable } from '@evertable/angular';
 import { App } from './app';
+import { Session } from './session/session';
 
-bootstrapApplication(App, { providers: [provideZonelessChangeDetection()] });
+const session = new Session(window);
+
+bootstrapApplication(App, {
+  providers: [
+    provideZonelessChangeDetection(),
+    provideEvertable({ token: () => session.token() }),
+    { provide: Session, useValue: session },
+  ],
+});

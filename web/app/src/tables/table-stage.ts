@@ -1,0 +1,61 @@
+import { ChangeDetectionStrategy, Component, effect, inject, signal, untracked } from '@angular/core';
+import { LiveTable } from '@evertable/angular';
+import { LogView } from '../log/log-view';
+import { ChosenTable } from './chosen-table';
+import { LOGS } from './operators';
+
+/** As many as people go to and fro between; each one costs a subscription. */
+const KEPT = 3;
+
+/** Shows the chosen table. Those looked at before stay behind it as they were, so that coming back does not flash. */
+@Component({
+  selector: 'et-table-stage',
+  changeDetection: ChangeDetectionStrategy.OnPush,
+  imports: [LiveTable, LogView],
+  styleUrl: './table-stage.css',
+  template: `
+    @for (name of kept(); track name) {
+      <div
+        role="tabpanel"
+        [id]="'panel-' + name"
+        [attr.aria-labelledby]="'tab-' + name"
+        [class.behind]="name !== chosen.name()"
+        [inert]="name !== chosen.name()"
+      >
+        @if (name === logs) {
+          <et-log-view />
+        } @else {
+          @defer (on immediate) {
+            <live-table [table]="name" />
+          } @placeholder {
+            <p class="coming" role="status">Opening {{ name }} …</p>
+          } @error {
+            <p class="coming" role="alert">A part of the page could not be fetched. Reload to try again.</p>
+          }
+        }
+      </div>
+    }
+  `,
+})
+export class TableStage {
+  protected readonly chosen = inject(ChosenTable);
+  protected readonly logs = LOGS;
+  /** Most recently looked at last. */
+  private readonly recent = signal<readonly string[]>([]);
+  /** In an order that stays, so that no element is moved: a moved grid would lose its place. */
+  protected readonly kept = signal<readonly string[]>([]);
+
+  constructor() {
+    effect(() => {
+      const name = this.chosen.name();
+      if (name !== null) untracked(() => this.show(name));
+    });
+  }
+
+  private show(name: string): void {
+    const recent = [...this.recent().filter((one) => one !== name), name].slice(-KEPT);
+    this.recent.set(recent);
+    const stay = this.kept().filter((one) => recent.includes(one));
+    this.kept.set(stay.includes(name) ? stay : [...stay, name]);
+  }
+}

@@ -1,0 +1,54 @@
+import { ChangeDetectionStrategy, Component, inject, output } from '@angular/core';
+import { FlowChart } from '../flow/flow-chart';
+import { FlowWatch } from '../flow/flow-watch';
+import { inWords } from '../shell/refusals';
+import { rate, span } from '../words';
+import { Status } from './status';
+import { SwapDesk } from './swap-desk';
+import { SwapForm } from './swap-form';
+import { SwapStory } from './swap-story';
+import { WiringNow } from './wiring-now';
+
+/** What is wired now, how it flows, and how to change it. */
+@Component({
+  selector: 'et-wiring-panel',
+  changeDetection: ChangeDetectionStrategy.OnPush,
+  imports: [FlowChart, SwapForm, SwapStory, WiringNow],
+  styleUrl: './wiring-panel.css',
+  template: `
+    <header>
+      <h2 id="wiring-title" tabindex="-1">Wiring</h2>
+      <button class="plain" type="button" (click)="closed.emit()">Close</button>
+    </header>
+    @if (status.refusal(); as refusal) {
+      <p class="missing">{{ words(refusal) }}</p>
+    } @else if (!status.row()) {
+      <p class="missing" role="status">Asking how things are wired …</p>
+    } @else {
+      <section aria-label="Now"><et-wiring-now /></section>
+      <section class="charts" aria-label="Flow">
+        <et-flow-chart caption="Rows per second" measure="rate" [samples]="flow.samples()" [words]="rate" />
+        <et-flow-chart caption="Age of the newest row" measure="age" [samples]="flow.samples()" [words]="span" />
+      </section>
+      <section aria-labelledby="swap-title">
+        <h3 id="swap-title">Swap</h3>
+        <et-swap-form />
+        <p class="fate" role="status" [attr.data-tone]="desk.fate()?.tone">{{ desk.fate()?.words }}</p>
+      </section>
+      <section aria-labelledby="story-title">
+        <h3 id="story-title">Recent swaps</h3>
+        <et-swap-story />
+      </section>
+    }
+  `,
+})
+export class WiringPanel {
+  readonly closed = output<void>();
+
+  protected readonly status = inject(Status);
+  protected readonly flow = inject(FlowWatch);
+  protected readonly desk = inject(SwapDesk);
+  protected readonly words = inWords;
+  protected readonly rate = rate;
+  protected readonly span = span;
+}
