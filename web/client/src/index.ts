@@ -1,2 +1,3 @@
 export { EvertableClient } from './client';
+export { RequestRefused } from './http';
 export type * from './types';

@@ -1,0 +1,77 @@
+/** Requests over HTTP with the token, and what refused ones say. */
+
+import type { Address } from './address';
+import type { Refusal, Surroundings } from './types';
+import { inWords } from './verdict';
+
+const PROBED = 'api/tables';
+
+/** A request that the server does not meet, or does not answer. */
+export class RequestRefused extends Error {
+  override readonly name = 'RequestRefused';
+
+  constructor(readonly refusal: Refusal) {
+    super(refusal.message);
+  }
+}
+
+/** The answer to a request; throws RequestRefused for any that is not a success. */
+export async function send(
+  world: Surroundings,
+  address: Address,
+  path: string,
+  token: string | null,
+  init: RequestInit = {},
+): Promise<Response> {
+  const url = address.to(path);
+  const headers = new Headers(init.headers);
+  if (token !== null) headers.set('Authorization', `Bearer ${token}`);
+  let response: Response;
+  try {
+    response = await world.fetch(url, { ...init, headers });
+  } catch (error) {
+    if (init.signal?.aborted) throw error; // by who asked
+    throw new RequestRefused(unreachable(address, inWords(error)));
+  }
+  if (response.ok) return response;
+  throw new RequestRefused(await refusalIn(response, address));
+}
+
+/**
+ * Why a socket did not open. Browsers do not tell, so the same is asked over HTTP: the server checks tokens and origins
+ * there as it does for sockets.
+ */
+export async function probe(
+  world: Surroundings,
+  address: Address,
+  token: string | null,
+  signal: AbortSignal,
+): Promise<Refusal> {
+  try {
+    await send(world, address, PROBED, token, { signal, cache: 'no-store' });
+    const message = `${address} answers, but opens no WebSocket; is a proxy before it made for them?`;
+    return { condition: 'SOCKET_REFUSED', message };
+  } catch (error) {
+    return error instanceof RequestRefused ? error.refusal : unreachable(address, inWords(error));
+  }
+}
+
+export function unreachable(address: Address, why: string): Refusal {
+  return { condition: 'SERVER_UNREACHABLE', message: `There is no answer from ${address}: ${why}.` };
+}
+
+async function refusalIn(response: Response, address: Address): Promise<Refusal> {
+  const { status } = response;
+  const body = await response.json().catch(() => null);
+  if (typeof body?.condition === 'string') {
+    const { condition, message, position } = body;
+    return {
+      condition,
+      message: String(message ?? ''),
+      status,
+      ...(Number.isInteger(position) && { position }),
+    };
+  }
+  const condition = status === 401 || status === 403 ? 'ACCESS_DENIED' : 'SERVER_ANSWER';
+  return { condition, message: `${address} answers ${status}.`, status };
+}
