@@ -1,19 +1,22 @@
 import type { Column, Value } from '@evertable/client';
-import type { ColDef } from 'ag-grid-community';
+import type { ColDef, GridApi } from 'ag-grid-community';
 import { cellText, kindOf } from './cells';
+import { Header, type Heads } from './header';
 
 /** Looks up the value that is shown in a row of the table now; `undefined` if that row has not come yet. */
 export type Lookup = (row: number, column: string) => Value | undefined;
 
-const WIDTHS = { text: 170, number: 120, boolean: 90, date: 110, time: 190, json: 240 } as const;
+const WIDTHS = { text: 170, number: 130, boolean: 90, date: 110, time: 220, json: 240 } as const;
 
 /** The grid's columns for those of a page. Widths are for the first time only: later ones are what people made of them. */
-export function columnDefs(columns: readonly Column[], lookup: Lookup): ColDef[] {
+export function columnDefs(columns: readonly Column[], heads: Heads, lookup: Lookup): ColDef[] {
   return columns.map(({ name, type }) => {
     const kind = kindOf(type);
     return {
       colId: name,
       headerName: name,
+      headerComponent: Header,
+      headerComponentParams: { heads },
       headerClass: kind === 'number' ? 'live-number' : '',
       cellClass: kind === 'number' || kind === 'json' ? `live-${kind}` : '',
       cellClassRules: {
@@ -33,3 +36,16 @@ export function sameColumns(one: readonly Column[], other: readonly Column[]): b
     one.every((column, at) => column.name === other[at]?.name && column.type === other[at]?.type)
   );
 }
+
+/** Gives columns that leave room on the right more of it. */
+export function spread(api: GridApi, width: number): void {
+  const columns = api.getAllDisplayedColumns();
+  const taken = columns.reduce((sum, column) => sum + column.getActualWidth(), 0);
+  const room = width - SCROLLBAR;
+  if (taken === 0 || taken >= room) return;
+  api.setColumnWidths(
+    columns.map((key) => ({ key, newWidth: Math.floor((key.getActualWidth() * room) / taken) })),
+  );
+}
+
+const SCROLLBAR = 18;

@@ -1,8 +1,7 @@
-import type { Change, Page, Value } from '@evertable/client';
+import type { Change, Column, Page, Value } from '@evertable/client';
 import {
   CellStyleModule,
   ColumnApiModule,
-  ColumnAutoSizeModule,
   createGrid,
   type GridApi,
   InfiniteRowModelModule,
@@ -11,13 +10,15 @@ import {
   RowApiModule,
   ScrollApiModule,
 } from 'ag-grid-community';
-import { columnDefs, sameColumns } from './columns';
+import { cellTitle } from './cells';
+import { columnDefs, sameColumns, spread } from './columns';
+import { flash } from './flash';
+import type { Heads } from './header';
 import { theme } from './theme';
 
 const MODULES = [
   CellStyleModule,
   ColumnApiModule,
-  ColumnAutoSizeModule,
   InfiniteRowModelModule,
   RenderApiModule,
   RowApiModule,
@@ -26,11 +27,20 @@ const MODULES = [
 const ROW_BUFFER = 10;
 const ROW_HEIGHT = 28;
 const BLOCK = 200;
+const PLACEHOLDER = {};
 
 /** What the grid tells. */
 export interface GridEvents {
   /** Other rows are on screen now. */
   scrolled(): void;
+  /** Columns came, went, or were moved or hidden. */
+  columnsChanged(): void;
+}
+
+/** A column as it stands in the grid, from left to right. */
+export interface GridColumn {
+  readonly name: string;
+  readonly visible: boolean;
 }
 
 /**
@@ -44,15 +54,21 @@ export class Grid {
   private page: Page | null = null;
   private places = new Map<string, number>();
 
-  constructor(host: HTMLElement, events: GridEvents, nonce: string | null) {
+  constructor(
+    private readonly host: HTMLElement,
+    private readonly heads: Heads,
+    events: GridEvents,
+    nonce: string | null,
+  ) {
     const scrolled = () => events.scrolled();
+    const columnsChanged = () => events.columnsChanged();
     this.api = createGrid(
       host,
       {
         theme,
         styleNonce: nonce ?? undefined,
         rowModelType: 'infinite',
-        // Blocks are filled at once with placeholders; windows of rows are none of the grid's business.
+        // Blocks are filled at once with placeholders; which rows are there is none of the grid's business.
         datasource: {
           getRows: ({ startRow, endRow, successCallback }) =>
             successCallback(Array.from({ length: endRow - startRow }, () => PLACEHOLDER)),
@@ -71,19 +87,36 @@ export class Grid {
         onBodyScroll: scrolled,
         onViewportChanged: scrolled,
         onGridSizeChanged: scrolled,
+        onColumnVisible: columnsChanged,
+        onColumnMoved: columnsChanged,
+        onNewColumnsLoaded: columnsChanged,
       },
       { modules: MODULES },
     );
+    host.addEventListener('mouseover', (event) => this.explain(event.target));
   }
 
-  /** Shows a page; `change` says what is other than before. */
-  show(page: Page, change: Change): void {
+  label(text: string): void {
+    this.host.querySelector('[role=grid], [role=treegrid]')?.setAttribute('aria-label', text);
+  }
+
+  /** Shows a page; `change` says what is other than before. `anew`: its columns stand as they come. */
+  show(page: Page, change: Change, anew: boolean): void {
     const before = this.page;
     this.page = page;
-    if (!before || !sameColumns(before.columns, page.columns)) this.setColumns(page);
+    if (!before || !sameColumns(before.columns, page.columns)) this.setColumns(page.columns, anew);
     if (before?.total !== page.total) this.api.setRowCount(page.total, true);
-    const swapped = before !== null && before.generation !== page.generation;
-    if (change.kind !== 'total' || swapped) this.refresh(before, swapped);
+    const all = before !== null && before.generation !== page.generation;
+    if (before && page.rows !== before.rows) this.refresh(before, page, all);
+    if (change.kind === 'patch' && change.cells.length) flash(this.host, page, change.cells);
+  }
+
+  /** Forgets all rows and columns, for those of another table. */
+  clear(): void {
+    if (!this.page) return;
+    this.page = null;
+    this.api.setRowCount(0, true);
+    this.setColumns([], true);
   }
 
   /** Rows on screen, from the first to the last; null while there are none. */
@@ -94,24 +127,45 @@ export class Grid {
     const rows = Math.max(1, Math.floor((bottom - top) / ROW_HEIGHT));
     const rendered = this.api.getFirstDisplayedRowIndex();
     // Beyond the height that browsers can scroll, the grid's pixels are not the table's, but its rows still are.
-    const first = rendered > 0 ? rendered + ROW_BUFFER : Math.ceil(top / ROW_HEIGHT);
-    return { first: Math.min(first, total - 1), last: Math.min(first + rows, total) - 1 };
+    const first = Math.min(total - 1, rendered > 0 ? rendered + ROW_BUFFER : Math.ceil(top / ROW_HEIGHT));
+    return { first, last: Math.min(first + rows, total) - 1 };
   }
 
   scrollTo(row: number): void {
-    if (this.page && row < this.page.total) this.api.ensureIndexVisible(Math.max(0, row), 'top');
+    const total = this.page?.total ?? 0;
+    if (total > 0) this.api.ensureIndexVisible(Math.max(0, Math.min(row, total - 1)), 'top');
+  }
+
+  /** The columns as they stand, hidden ones included. */
+  get columns(): GridColumn[] {
+    return this.api
+      .getAllGridColumns()
+      .map((column) => ({ name: column.getColId(), visible: column.isVisible() }));
+  }
+
+  setVisible(columns: readonly string[], visible: boolean): void {
+    this.api.setColumnsVisible([...columns], visible);
+  }
+
+  /** The cell that has the focus, and the values of its row as they are shown, from left to right. */
+  get focused(): { value: Value; row: Value[] } | null {
+    const cell = this.api.getFocusedCell();
+    const value = cell ? this.lookup(cell.rowIndex, cell.column.getColId()) : undefined;
+    if (!cell || value === undefined) return null;
+    const shown = this.columns.filter((column) => column.visible);
+    return { value, row: shown.map(({ name }) => this.lookup(cell.rowIndex, name) ?? null) };
   }
 
   destroy(): void {
     this.api.destroy();
   }
 
-  private setColumns(page: Page): void {
-    this.places = new Map(page.columns.map((column, at) => [column.name, at]));
-    this.api.setGridOption(
-      'columnDefs',
-      columnDefs(page.columns, (row, column) => this.lookup(row, column)),
-    );
+  private setColumns(columns: readonly Column[], anew: boolean): void {
+    const first = this.places.size === 0;
+    this.places = new Map(columns.map((column, at) => [column.name, at]));
+    const defs = columnDefs(columns, this.heads, (row, column) => this.lookup(row, column));
+    this.api.updateGridOptions({ columnDefs: defs, maintainColumnOrder: !anew });
+    if (first && columns.length) spread(this.api, this.host.clientWidth);
   }
 
   private lookup(row: number, column: string): Value | undefined {
@@ -121,15 +175,20 @@ export class Grid {
   }
 
   /** Draws the rows on screen that are other ones than before. */
-  private refresh(before: Page | null, all: boolean): void {
-    const page = this.page as Page;
-    const changed = (node: IRowNode) => {
-      const row = node.rowIndex ?? -1;
-      return page.rows[row - page.offset] !== before?.rows[row - (before?.offset ?? 0)];
-    };
+  private refresh(before: Page, page: Page, all: boolean): void {
+    const changed = ({ rowIndex }: IRowNode) =>
+      page.rows[(rowIndex ?? 0) - page.offset] !== before.rows[(rowIndex ?? 0) - before.offset];
     const rowNodes = this.api.getRenderedNodes().filter((node) => all || changed(node));
     if (rowNodes.length) this.api.refreshCells({ rowNodes, force: all, suppressFlash: true });
   }
-}
 
-const PLACEHOLDER = {};
+  /** Says on hovering what a cell has no room for. */
+  private explain(target: EventTarget | null): void {
+    const cell = target instanceof Element ? target.closest<HTMLElement>('.ag-cell') : null;
+    const name = cell?.getAttribute('col-id') ?? '';
+    const type = this.page?.columns[this.places.get(name) ?? -1]?.type;
+    if (!cell || !type) return;
+    const row = Number(cell.closest('.ag-row')?.getAttribute('row-index'));
+    cell.title = cellTitle(this.lookup(row, name), type);
+  }
+}

@@ -1,0 +1,71 @@
+import {
+  ChangeDetectionStrategy,
+  Component,
+  type ElementRef,
+  ElementRef as Host,
+  inject,
+  input,
+  output,
+  signal,
+  viewChild,
+} from '@angular/core';
+import type { GridColumn } from './grid';
+import { TEXTS } from './texts';
+
+/** Shows and hides columns. */
+@Component({
+  selector: 'live-column-chooser',
+  changeDetection: ChangeDetectionStrategy.OnPush,
+  host: {
+    '(keydown.escape)': 'close(true)',
+    '(document:pointerdown)': 'leave($event)',
+    '(focusout)': 'leave({ target: $event.relatedTarget })',
+  },
+  template: `
+    <button #opener type="button" [attr.aria-expanded]="open()" (click)="open.set(!open())">{{ texts.columns }}</button>
+    @if (open()) {
+      <div class="live-panel" role="group" [attr.aria-label]="texts.columns">
+        @for (column of columns(); track column.name) {
+          <label>
+            <input
+              #box
+              type="checkbox"
+              [checked]="column.visible"
+              [disabled]="column.visible && isLast()"
+              (change)="visible.emit({ columns: [column.name], visible: box.checked })"
+            />
+            {{ column.name }}
+          </label>
+        }
+        <button type="button" (click)="showAll()">{{ texts.showAll }}</button>
+      </div>
+    }
+  `,
+})
+export class ColumnChooser {
+  readonly columns = input.required<readonly GridColumn[]>();
+  readonly visible = output<{ columns: string[]; visible: boolean }>();
+
+  protected readonly texts = TEXTS;
+  protected readonly open = signal(false);
+  private readonly host = inject<Host<HTMLElement>>(Host);
+  private readonly opener = viewChild.required<ElementRef<HTMLButtonElement>>('opener');
+
+  /** A table without columns could not be got back by its headers. */
+  protected isLast(): boolean {
+    return this.columns().filter((column) => column.visible).length === 1;
+  }
+
+  protected showAll(): void {
+    this.visible.emit({ columns: this.columns().map((column) => column.name), visible: true });
+  }
+
+  protected close(refocus: boolean): void {
+    if (this.open() && refocus) this.opener().nativeElement.focus();
+    this.open.set(false);
+  }
+
+  protected leave({ target }: { target: EventTarget | null }): void {
+    if (target instanceof Node && !this.host.nativeElement.contains(target)) this.close(false);
+  }
+}

@@ -1,0 +1,93 @@
+import {
+  ChangeDetectionStrategy,
+  Component,
+  computed,
+  type ElementRef,
+  effect,
+  input,
+  output,
+  viewChild,
+} from '@angular/core';
+import { TEXTS } from './texts';
+
+/** Why a filter cannot be read, and at which character. */
+export interface FilterError {
+  readonly message: string;
+  readonly position: number | null;
+}
+
+/** Takes a filter in words of FILTERS.md, and shows where it cannot be read. */
+@Component({
+  selector: 'live-filter-box',
+  changeDetection: ChangeDetectionStrategy.OnPush,
+  template: `
+    <form (submit)="submit($event)">
+      <input
+        #box
+        type="search"
+        autocomplete="off"
+        spellcheck="false"
+        [attr.aria-label]="texts.filter"
+        [attr.aria-invalid]="error() ? true : null"
+        [attr.aria-describedby]="error() ? id : null"
+        [placeholder]="texts.filterExample"
+        (search)="say(box.value)"
+        (input)="box.value || say('')"
+      />
+      <button type="submit">{{ texts.apply }}</button>
+    </form>
+    @if (error(); as error) {
+      <p class="live-error" role="alert" [id]="id">
+        @if (marked(); as marked) {
+          <code>{{ marked.before }}<mark>{{ marked.at }}</mark>{{ marked.after }}</code>
+        }
+        {{ error.message }}
+      </p>
+    }
+  `,
+})
+export class FilterBox {
+  readonly value = input.required<string>();
+  readonly error = input<FilterError | null>(null);
+  readonly said = output<string>();
+
+  protected readonly texts = TEXTS;
+  protected readonly id = `live-filter-error-${serial++}`;
+  private readonly box = viewChild.required<ElementRef<HTMLInputElement>>('box');
+
+  /** The filter with the character at which it cannot be read; past its end, a space. */
+  protected readonly marked = computed(() => {
+    const position = this.error()?.position;
+    if (position === null || position === undefined) return null;
+    const text = this.value();
+    return {
+      before: text.slice(0, position),
+      at: text.slice(position, position + 1) || ' ',
+      after: text.slice(position + 1),
+    };
+  });
+
+  constructor() {
+    effect(() => {
+      this.box().nativeElement.value = this.value();
+    });
+    effect(() => {
+      const position = this.error()?.position;
+      const box = this.box().nativeElement;
+      if (typeof position === 'number' && box.ownerDocument.activeElement === box) {
+        box.setSelectionRange(position, position + 1);
+      }
+    });
+  }
+
+  protected submit(event: Event): void {
+    event.preventDefault();
+    this.say(this.box().nativeElement.value);
+  }
+
+  protected say(filter: string): void {
+    this.said.emit(filter.trim());
+  }
+}
+
+let serial = 0;
