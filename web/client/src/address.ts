@@ -5,6 +5,8 @@ import { SUBPROTOCOL } from './frames';
 /** The server's addresses, all below one base; `page` is what a relative or missing address counts from. */
 export class Address {
   readonly base: URL;
+  /** Whether the page is of another origin: browsers then hide refusals from it. */
+  readonly isElsewhere: boolean;
 
   constructor(url: string | URL | undefined, page: string | undefined) {
     const base = url ? resolved(String(url), page) : resolved('.', page);
@@ -16,6 +18,7 @@ export class Address {
     base.search = base.hash = '';
     if (!base.pathname.endsWith('/')) base.pathname += '/';
     this.base = base;
+    this.isElsewhere = page !== undefined && new URL(page).origin !== base.origin;
   }
 
   get socket(): string {

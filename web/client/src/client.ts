@@ -1,6 +1,6 @@
 import { Address } from './address';
 import type { Frame, Request } from './frames';
-import { send } from './http';
+import { send, tokenOf } from './http';
 import { Lifeline } from './lifeline';
 import { TableSubscription } from './subscription';
 import { browser, guarded, pageAddress } from './surroundings';
@@ -58,7 +58,7 @@ export class EvertableClient {
   /** An HTTP request with the token, such as `request('api/status')`; refusals are rejected as `RequestRefused`. */
   async request(path: string, init?: RequestInit): Promise<Response> {
     this.#check();
-    const token = await this.#tokens.ask();
+    const token = await tokenOf(this.#tokens);
     this.#check();
     return send(this.#world, this.#address, path, token, init);
   }

@@ -45,7 +45,8 @@ export class Heartbeat {
 
   /** How long until the next look. */
   wait(now: number): number {
-    if (now < (this.#asked ?? this.#heard)) this.#heard = this.#asked = now; // the clock was set back
+    this.#heard = Math.min(this.#heard, now); // the clock may be set back
+    if (this.#asked !== null) this.#asked = Math.min(this.#asked, now);
     return Math.max(0, this.#due - now);
   }
 

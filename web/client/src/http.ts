@@ -1,8 +1,9 @@
 /** Requests over HTTP with the token, and what refused ones say. */
 
-import type { Address } from './address';
+import { type Address, isToken } from './address';
+import type { Tokens } from './tokens';
 import type { Refusal, Surroundings } from './types';
-import { inWords } from './verdict';
+import { BAD_TOKEN, inWords, noToken } from './verdict';
 
 const PROBED = 'api/tables';
 
@@ -25,6 +26,7 @@ export async function send(
 ): Promise<Response> {
   const url = address.to(path);
   const headers = new Headers(init.headers);
+  if (!isToken(token)) throw new RequestRefused(BAD_TOKEN);
   if (token !== null) headers.set('Authorization', `Bearer ${token}`);
   let response: Response;
   try {
@@ -35,6 +37,13 @@ export async function send(
   }
   if (response.ok) return response;
   throw new RequestRefused(await refusalIn(response, address));
+}
+
+/** The token, for a request. */
+export function tokenOf(tokens: Tokens): Promise<string | null> {
+  return tokens.ask().catch((error) => {
+    throw new RequestRefused(noToken(error));
+  });
 }
 
 /**
@@ -49,7 +58,7 @@ export async function probe(
 ): Promise<Refusal> {
   try {
     await send(world, address, PROBED, token, { signal, cache: 'no-store' });
-    const message = `${address} answers, but opens no WebSocket; is a proxy before it made for them?`;
+    const message = `${address} answers, but opens no WebSocket: it is full, or a proxy before it lets none through.`;
     return { condition: 'SOCKET_REFUSED', message };
   } catch (error) {
     return error instanceof RequestRefused ? error.refusal : unreachable(address, inWords(error));
@@ -57,7 +66,8 @@ export async function probe(
 }
 
 export function unreachable(address: Address, why: string): Refusal {
-  return { condition: 'SERVER_UNREACHABLE', message: `There is no answer from ${address}: ${why}.` };
+  const hint = address.isElsewhere ? ' Or it does not list the origin of this page in server.origins.' : '';
+  return { condition: 'SERVER_UNREACHABLE', message: `There is no answer from ${address}: ${why}.${hint}` };
 }
 
 async function refusalIn(response: Response, address: Address): Promise<Refusal> {

@@ -234,7 +234,8 @@ export class Lifeline {
   }
 
   #tell(change: Partial<Connection>): void {
-    this.#connection = moved(this.#connection, change, this.world.now());
-    this.listener.changed(this.#connection);
+    const before = this.#connection;
+    this.#connection = moved(before, change, this.world.now());
+    if (this.#connection !== before) this.listener.changed(this.#connection);
   }
 }

@@ -30,16 +30,18 @@ export const MOVES: Readonly<Record<ConnectionState, readonly ConnectionState[]>
   disposed: [],
 };
 
+const FIELDS = ['attempts', 'retryAt', 'reason'] as const;
+
 /** How a connection begins. */
 export function begun(now: number): Connection {
   return { state: 'connecting', since: now, attempts: 0, retryAt: null, reason: null };
 }
 
-/** The connection after a change; a move that the drawing does not have is a mistake of ours. */
+/** The connection after a change, itself if nothing is different; a move that the drawing does not have is a mistake of ours. */
 export function moved(from: Connection, change: Partial<Connection>, now: number): Connection {
   const to = { ...from, ...change };
   const { state } = to;
-  if (state === from.state) return to;
+  if (state === from.state) return FIELDS.every((field) => to[field] === from[field]) ? from : to;
   if (!MOVES[from.state].includes(state)) {
     throw new Error(`a connection cannot go from ${from.state} to ${state}`);
   }

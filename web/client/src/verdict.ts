@@ -30,8 +30,9 @@ export const NOTHING_SEEN: Seen = { live: false, page: false, liveMs: 0 };
 const PROVEN_MS = 5_000;
 const REFUSALS: readonly (number | undefined)[] = [401, 403];
 const RESTARTS = 1012;
+const FAULTS: readonly number[] = [1002, 1003, 1007, 1009, 1011, 4400]; // somebody's mistake
 
-const BAD_TOKEN: Refusal = {
+export const BAD_TOKEN: Refusal = {
   condition: 'TOKEN_WRONG',
   message: 'The token is not one word of visible ASCII characters, as the token of every server is.',
 };
@@ -46,7 +47,7 @@ export function classify(end: End, seen: Seen): Verdict {
     case 'bad token':
       return { state: 'refused', reason: BAD_TOKEN };
     case 'no token':
-      return again('TOKEN_FAILED', `There is no token to show: ${inWords(end.error)}.`);
+      return { state: 'reconnecting', reason: noToken(end.error) };
     case 'closed':
       if (end.code === RESTARTS) return again('SERVER_RESTARTS', 'The server stops or restarts.');
       return again('CONNECTION_LOST', `The connection was lost (${end.reason || `code ${end.code}`}).`);
@@ -60,11 +61,16 @@ export function classify(end: End, seen: Seen): Verdict {
 }
 
 /**
- * Whether a socket was good enough for the delays to begin anew. Who accepts and closes at once, or sends what cannot
- * be read, is not to be asked every 50 ms.
+ * Whether a socket was good enough for the delays to begin anew. Who accepts and closes at once, or ends it over
+ * something that will be so again, is not to be asked every 50 ms.
  */
 export function proven(end: End, seen: Seen): boolean {
-  return seen.liveMs >= PROVEN_MS || (seen.page && end.kind !== 'unreadable');
+  const isFault = end.kind === 'unreadable' || (end.kind === 'closed' && FAULTS.includes(end.code));
+  return seen.liveMs >= PROVEN_MS || (seen.page && !isFault);
+}
+
+export function noToken(error: unknown): Refusal {
+  return { condition: 'TOKEN_FAILED', message: `There is no token to show: ${inWords(error)}.` };
 }
 
 /** An error for people, without a full stop. */

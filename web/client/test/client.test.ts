@@ -93,7 +93,7 @@ describe('a client', () => {
     world.socket.push(pageFrame({ tag: 2 })).push(pageFrame({ tag: 2, id: '2' }));
     expect(good.heard.pages).toHaveLength(1);
     expect(client.connection.state).toBe('live');
-    expect(report).toHaveBeenCalledTimes(4); // at once, at the attempt, when live, and for the page
+    expect(report).toHaveBeenCalledTimes(3); // at once, when live, and for the page
     report.mockRestore();
   });
 

@@ -1,0 +1,250 @@
+import { describe, expect, it, vi } from 'vitest';
+import { answer, errorFrame, live, pageFrame, settle, states, viewer, World } from './world';
+
+describe('dispose', () => {
+  it('ends everything, tells so once, and may be called again', async () => {
+    const world = new World();
+    const { client, seen, heard, subscription } = await live(world);
+    world.socket.push(pageFrame({ tag: 2 }));
+    client.dispose();
+    client.dispose();
+    subscription.dispose();
+    expect(world.left).toBe(0);
+    expect(client.connection).toMatchObject({ state: 'disposed', retryAt: null });
+    expect(seen.map(({ state }) => state)).toEqual(['connecting', 'live', 'disposed']);
+    expect(heard.pages).toHaveLength(1);
+    await world.pass(60_000);
+    expect(world.sockets).toHaveLength(1);
+    expect(world.left).toBe(0);
+  });
+
+  it('leaves nothing, whenever it comes', async () => {
+    const moments: Record<string, (world: World) => Promise<unknown>> = {
+      'before anything': async () => {},
+      'while it connects': async (world) => world.pass(10),
+      'while the socket is open and silent': async (world) => {
+        await settle();
+        world.socket.open();
+      },
+      'while it is asked for a sign of life': async (world) => {
+        await settle();
+        world.socket.welcome();
+        await world.pass(6_000);
+      },
+      'while it is stale': async (world) => {
+        await settle();
+        world.socket.welcome();
+        await world.pass(10_000);
+      },
+      'while it waits for the next attempt': async (world) => {
+        await settle();
+        world.socket.end();
+        await settle();
+      },
+      'while it reconnects': async (world) => {
+        await settle();
+        world.socket.end();
+        await world.pass(50);
+      },
+      'while a probe is under way': async (world) => {
+        await settle();
+        world.fetch = () => new Promise(() => {});
+        world.socket.end();
+        await settle();
+      },
+      'while it is refused': async (world) => {
+        await settle();
+        world.fetch = async () => answer(401);
+        world.socket.end();
+        await settle();
+      },
+    };
+    for (const [moment, come] of Object.entries(moments)) {
+      const world = new World();
+      const client = world.client({ token: () => 'abc' });
+      client.subscribe('t', {}, viewer());
+      await come(world);
+      const sockets = world.sockets.length;
+      client.dispose();
+      expect(world.left, moment).toBe(0);
+      await world.pass(60_000);
+      expect(world.left, moment).toBe(0);
+      expect(world.sockets, moment).toHaveLength(sockets);
+      for (const { init } of world.fetched) {
+        if (moment.includes('probe')) expect(init.signal?.aborted).toBe(true);
+      }
+    }
+  });
+
+  it('leaves nothing while a token is asked for, however that ends', async () => {
+    for (const fails of [false, true]) {
+      const world = new World();
+      let resolve: (token: string) => void = () => {};
+      let reject: (error: Error) => void = () => {};
+      const token = () =>
+        new Promise<string>((done, failed) => {
+          resolve = done;
+          reject = failed;
+        });
+      const client = world.client({ token });
+      client.subscribe('t', {}, viewer());
+      await settle();
+      client.reconnect();
+      client.dispose();
+      if (fails) reject(new Error('no'));
+      else resolve('late');
+      await world.pass(60_000);
+      expect(world.sockets).toHaveLength(0);
+      expect(world.left).toBe(0);
+      expect(client.connection.state).toBe('disposed');
+    }
+  });
+
+  it('may come from within any callback', async () => {
+    const inState = async (state: string) => {
+      const world = new World();
+      const client = world.client();
+      client.onConnection((connection) => {
+        if (connection.state === state) client.dispose();
+      });
+      const seen = states(client);
+      client.subscribe('t', {}, viewer());
+      await settle();
+      world.socket.welcome();
+      if (state === 'stale') await world.pass(10_000);
+      else world.socket.end();
+      await world.pass(60_000);
+      expect(world.left, state).toBe(0);
+      expect(seen.at(-1)?.state, state).toBe('disposed');
+      expect(seen.map((connection) => connection.state)).not.toContain(state);
+    };
+    for (const state of ['live', 'reconnecting', 'stale']) await inState(state);
+    const world = new World();
+    const client = world.client();
+    const other = viewer();
+    client.subscribe('t', {}, { page: () => client.dispose() });
+    client.subscribe('t', {}, other);
+    await settle();
+    world.socket
+      .welcome()
+      .push(pageFrame({ tag: 2 }))
+      .push(pageFrame({ tag: 2, id: '2' }));
+    expect(other.heard.pages).toEqual([]);
+    expect(world.left).toBe(0);
+  });
+
+  it('of a subscription from within its viewer is the end of its news', async () => {
+    const world = new World();
+    const client = world.client();
+    const refused = vi.fn();
+    let pages = 0;
+    const subscription = client.subscribe(
+      't',
+      {},
+      { page: () => ++pages > 1 && subscription.dispose(), refused },
+    );
+    await settle();
+    world.socket.welcome().push(pageFrame({ tag: 2 }));
+    subscription.view({ filter: 'x' });
+    world.socket.push(pageFrame({ tag: 2, version: 11 })).push(errorFrame(3)); // a page, then a refusal
+    expect(pages).toBe(2);
+    expect(refused).not.toHaveBeenCalled();
+  });
+
+  it('is the end: whoever goes on is told so', async () => {
+    const world = new World();
+    const { client, subscription } = await live(world);
+    client.dispose();
+    const words = 'This EvertableClient was disposed';
+    expect(() => client.subscribe('t', {}, viewer())).toThrow(words);
+    expect(() => client.reconnect()).toThrow(words);
+    expect(() => client.onConnection(() => {})).toThrow(words);
+    await expect(client.request('api/status')).rejects.toThrow(words);
+    expect(() => subscription.view({})).toThrow('This subscription of final_ui was disposed');
+  });
+});
+
+describe('a client whom nobody needs', () => {
+  it('closes its socket 5 s after the last subscription, and opens another with the next', async () => {
+    const world = new World();
+    const { client, seen, subscription } = await live(world);
+    const second = client.subscribe('t', {}, viewer());
+    subscription.dispose();
+    await world.pass(6_000);
+    world.socket.push({ type: 'pong', tag: 1 });
+    second.dispose();
+    second.dispose();
+    await world.pass(4_999);
+    expect(world.open).toHaveLength(1);
+    await world.pass(1);
+    expect(world.left).toBe(0);
+    expect(client.connection).toMatchObject({ state: 'connecting', attempts: 0, reason: null });
+    client.subscribe('t', {}, viewer());
+    await settle();
+    world.socket.welcome();
+    expect(world.sockets).toHaveLength(2);
+    expect(world.socket.sentOf('subscribe')).toHaveLength(1);
+    expect(seen.map(({ state }) => state)).toEqual(['connecting', 'live', 'connecting', 'live']);
+  });
+
+  it('keeps the socket if somebody comes soon', async () => {
+    const world = new World();
+    const { client, subscription } = await live(world);
+    subscription.dispose();
+    await world.pass(4_000);
+    world.socket.push({ type: 'pong', tag: 0 });
+    client.subscribe('t', {}, viewer());
+    expect(world.socket.sent.at(-1)).toMatchObject({ type: 'subscribe', id: '2' });
+    await world.pass(4_000);
+    expect(world.open).toHaveLength(1);
+    expect(world.sockets).toHaveLength(1);
+  });
+
+  it('does not go on reconnecting', async () => {
+    const world = new World();
+    const { client, subscription } = await live(world);
+    world.socket.end();
+    subscription.dispose();
+    await world.pass(50);
+    expect(world.sockets).toHaveLength(1);
+    expect(client.connection.state).toBe('connecting');
+    expect(world.left).toBe(0);
+    client.reconnect();
+    await world.pass(60_000);
+    expect(world.left).toBe(0);
+  });
+});
+
+describe('onConnection', () => {
+  it('tells at once and of every change, until it is stopped', async () => {
+    const world = new World();
+    const client = world.client();
+    const calls: string[] = [];
+    const call = ({ state }: { state: string }) => calls.push(state);
+    const stops = [client.onConnection(call), client.onConnection(call)];
+    expect(calls).toEqual(['connecting', 'connecting']);
+    stops[0]?.();
+    client.subscribe('t', {}, viewer());
+    await settle();
+    world.socket.welcome();
+    stops[1]?.();
+    client.dispose();
+    expect(calls).toEqual(['connecting', 'connecting', 'live']);
+  });
+
+  it('tells no older state after a newer one, also if one who hears changes it', async () => {
+    const world = new World();
+    const client = world.client();
+    client.onConnection(({ state }) => {
+      if (state === 'live') client.reconnect();
+    });
+    const seen = states(client);
+    client.subscribe('t', {}, viewer());
+    await settle();
+    world.socket.welcome();
+    expect(seen.map(({ state }) => state)).toEqual(['connecting', 'reconnecting']);
+    expect(world.open).toHaveLength(0);
+    await settle();
+    expect(world.open).toHaveLength(1);
+  });
+});
