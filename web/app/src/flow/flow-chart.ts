@@ -1,9 +1,11 @@
 import { ChangeDetectionStrategy, Component, computed, input } from '@angular/core';
+import { span } from '../words';
 import { type Sample, WINDOW_MS } from './samples';
 import { area, ceiling, runs, stroke } from './scale';
 
 const WIDTH = 240;
 const HEIGHT = 44;
+const LEAST_MS = 60_000;
 const GAP_MS = 8_000;
 
 /** One measure over the last minutes, as a line; its figures are text, for everybody. */
@@ -22,7 +24,7 @@ const GAP_MS = 8_000;
         <path class="area" [attr.d]="filled()" />
         <path class="line" [attr.d]="line()" />
       </svg>
-      <div class="foot" aria-hidden="true"><span>5 min</span><span>top {{ words()(top()) }}</span><span>now</span></div>
+      <div class="foot" aria-hidden="true"><span>{{ back() }}</span><span>top {{ words()(top()) }}</span><span>now</span></div>
     </figure>
   `,
 })
@@ -40,13 +42,19 @@ export class FlowChart {
     }),
   );
   private readonly highest = computed(() => Math.max(...this.points().map(({ value }) => value), 0));
-  protected readonly top = computed(() => ceiling(this.highest()));
+  protected readonly top = computed(() => ceiling(this.highest() * 1.1));
+  /** A minute at first, then as far back as was looked. */
+  private readonly windowMs = computed(() => {
+    const points = this.points();
+    return Math.min(Math.max((points.at(-1)?.at ?? 0) - (points[0]?.at ?? 0), LEAST_MS), WINDOW_MS);
+  });
+  protected readonly back = computed(() => span(this.windowMs() / 1000));
   private readonly lines = computed(() =>
     runs(this.points(), {
       width: WIDTH,
       height: HEIGHT,
       top: this.top(),
-      windowMs: WINDOW_MS,
+      windowMs: this.windowMs(),
       gapMs: GAP_MS,
     }),
   );
@@ -59,6 +67,6 @@ export class FlowChart {
   protected readonly summary = computed(() =>
     this.points().length === 0
       ? `${this.caption()}: nothing measured yet`
-      : `${this.caption()} over the last 5 minutes: now ${this.current()}, at most ${this.words()(this.highest())}`,
+      : `${this.caption()} over the last ${this.back()}: now ${this.current()}, at most ${this.words()(this.highest())}`,
   );
 }

@@ -32,7 +32,7 @@ const SHADES: Record<Shade, string> = { system: 'Auto', light: 'Light', dark: 'D
     <span class="connection" role="status" [attr.data-tone]="connection().tone">{{ connection().words }}</span>
     <span class="figures">
       @if (figures(); as said) {
-        <span>{{ said }}</span>
+        <span class="flow">{{ said }}</span>
       }
       @if (deadLetters(); as said) {
         <button class="alarm" type="button" (click)="chosen.choose(letters)">{{ said }}</button>
@@ -75,7 +75,7 @@ export class PageHeader {
     const { rate: rows, age } = this.flow.now() ?? {};
     const parts = [
       rows == null ? '' : `${rate(rows)} rows/s`,
-      age == null ? '' : `newest row ${span(age)} ago`,
+      age == null ? '' : `newest row ${span(age)} old`,
     ];
     return parts.filter(Boolean).join(' · ');
   });

@@ -73,12 +73,15 @@ export class TableTabs {
     });
   });
 
+  private readonly counted = computed(() => [...this.list.rows().values()].every((rows) => rows !== null));
+
   /** The one tab that the Tab key stops at. */
   protected readonly stop = linkedSignal(() => this.chosen.name());
 
   constructor() {
     effect(() => {
       const name = this.chosen.name();
+      this.counted(); // then the tabs are wider
       if (name !== null)
         queueMicrotask(() => this.button(name)?.scrollIntoView?.({ block: 'nearest', inline: 'nearest' }));
     });

@@ -1,4 +1,12 @@
-import { ChangeDetectionStrategy, Component, computed, inject, signal } from '@angular/core';
+import {
+  ChangeDetectionStrategy,
+  Component,
+  computed,
+  effect,
+  inject,
+  signal,
+  untracked,
+} from '@angular/core';
 import { joins } from './joins';
 import { Status } from './status';
 import { SwapDesk } from './swap-desk';
@@ -16,7 +24,7 @@ import { Topics } from './topics';
         <input
           [id]="'topic-' + one.key"
           type="text"
-          list="known-topics"
+          [attr.list]="'topics-' + one.key"
           spellcheck="false"
           autocapitalize="off"
           [placeholder]="one.topic ? one.topic + ' (as it is)' : 'none yet'"
@@ -24,12 +32,12 @@ import { Topics } from './topics';
           (focus)="known.refresh()"
           (input)="type(one.key, $event)"
         />
+        <datalist [id]="'topics-' + one.key">
+          @for (name of known.names()[one.key]; track name) {
+            <option [value]="name"></option>
+          }
+        </datalist>
       }
-      <datalist id="known-topics">
-        @for (name of known.names(); track name) {
-          <option [value]="name"></option>
-        }
-      </datalist>
       <fieldset>
         <legend>Join</legend>
         @for (join of kinds(); track join.type) {
@@ -78,6 +86,17 @@ export class SwapForm {
       : 'Roll back goes to the wiring before this one; it is built first.';
   });
 
+  /** What was sent last; if it comes to something and nobody typed meanwhile, the form is empty again. */
+  private readonly sent = signal<object | null>(null);
+
+  constructor() {
+    effect(() => {
+      const fate = this.desk.fate();
+      const done = fate?.settled && fate.tone !== 'bad';
+      if (done && this.sent() === this.message()) untracked(() => this.clear());
+    });
+  }
+
   protected type(key: string, event: Event): void {
     const { value } = event.target as HTMLInputElement;
     this.typed.update((typed) => ({ ...typed, [key]: value }));
@@ -94,7 +113,7 @@ export class SwapForm {
       this.desk.say('Nothing to swap yet: type a topic, or choose another join.');
       return;
     }
+    this.sent.set(this.message());
     await this.desk.swap(this.message());
-    if (this.desk.fate()?.tone !== 'bad') this.clear();
   }
 }

@@ -4,8 +4,8 @@ import { FlowWatch } from '../flow/flow-watch';
 import { inWords } from '../shell/refusals';
 import { rate, span } from '../words';
 import { Status } from './status';
-import { SwapDesk } from './swap-desk';
 import { SwapForm } from './swap-form';
+import { SwapProgress } from './swap-progress';
 import { SwapStory } from './swap-story';
 import { WiringNow } from './wiring-now';
 
@@ -13,7 +13,7 @@ import { WiringNow } from './wiring-now';
 @Component({
   selector: 'et-wiring-panel',
   changeDetection: ChangeDetectionStrategy.OnPush,
-  imports: [FlowChart, SwapForm, SwapStory, WiringNow],
+  imports: [FlowChart, SwapForm, SwapProgress, SwapStory, WiringNow],
   styleUrl: './wiring-panel.css',
   template: `
     <header>
@@ -27,18 +27,18 @@ import { WiringNow } from './wiring-now';
     } @else {
       <section aria-label="Now"><et-wiring-now /></section>
       <section class="charts" aria-label="Flow">
-        <et-flow-chart caption="Rows per second" measure="rate" [samples]="flow.samples()" [words]="rate" />
-        <et-flow-chart caption="Age of the newest row" measure="age" [samples]="flow.samples()" [words]="span" />
+        <et-flow-chart caption="Rows/s" measure="rate" [samples]="flow.samples()" [words]="rate" />
+        <et-flow-chart caption="Data age" measure="age" [samples]="flow.samples()" [words]="span" />
       </section>
       <section aria-labelledby="swap-title">
         <h3 id="swap-title">Swap</h3>
         <et-swap-form />
-        <p class="fate" role="status" [attr.data-tone]="desk.fate()?.tone">{{ desk.fate()?.words }}</p>
       </section>
       <section aria-labelledby="story-title">
         <h3 id="story-title">Recent swaps</h3>
         <et-swap-story />
       </section>
+      <et-swap-progress class="foot" />
     }
   `,
 })
@@ -47,7 +47,6 @@ export class WiringPanel {
 
   protected readonly status = inject(Status);
   protected readonly flow = inject(FlowWatch);
-  protected readonly desk = inject(SwapDesk);
   protected readonly words = inWords;
   protected readonly rate = rate;
   protected readonly span = span;

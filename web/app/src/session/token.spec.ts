@@ -1,0 +1,68 @@
+import { Session } from './session';
+import { tokenIn } from './token';
+
+describe('the token of a printed link', () => {
+  it('is read from the fragment, decoded', () => {
+    expect(tokenIn('#token=abc-_123')).toBe('abc-_123');
+    expect(tokenIn('#token=a%2Fb%3D')).toBe('a/b=');
+  });
+
+  it('may hold what a link would have encoded', () => {
+    expect(tokenIn('#token=100%')).toBe('100%');
+    expect(tokenIn('#token=a=b&c')).toBe('a=b&c');
+  });
+
+  it('is not there in other fragments', () => {
+    for (const fragment of ['', '#', '#final_ui', '#token', '#token=', '#token=%20', '#my_token=x'])
+      expect(tokenIn(fragment)).toBeNull();
+  });
+});
+
+describe('a session', () => {
+  const windowAt = (hash: string, kept: Record<string, string> = {}) => {
+    const shown: string[] = [];
+    const storage = new Map(Object.entries(kept));
+    const window = {
+      location: { hash, pathname: '/', search: '?x=1', reload: vi.fn() },
+      history: { replaceState: (_state: unknown, _title: string, url: string) => shown.push(url) },
+      sessionStorage: {
+        getItem: (key: string) => storage.get(key) ?? null,
+        setItem: (key: string, value: string) => storage.set(key, value),
+        removeItem: (key: string) => storage.delete(key),
+      },
+    };
+    return { window: window as unknown as Window, shown, storage, reload: window.location.reload };
+  };
+
+  it('takes the token out of the address and keeps it', () => {
+    const { window, shown, storage } = windowAt('#token=secret');
+    expect(new Session(window).token()).toBe('secret');
+    expect(shown).toEqual(['/?x=1']);
+    expect([...storage.values()]).toEqual(['secret']);
+  });
+
+  it('leaves the name of a table in the address, and uses the token that was kept', () => {
+    const { window, shown } = windowAt('#final_ui', { 'evertable.token': 'kept' });
+    expect(new Session(window).token()).toBe('kept');
+    expect(shown).toEqual([]);
+  });
+
+  it('forgets everything', () => {
+    const { window, storage, reload } = windowAt('', { 'evertable.token': 'kept' });
+    const session = new Session(window);
+    session.forget();
+    expect(session.token()).toBeNull();
+    expect(storage.size).toBe(0);
+    expect(reload).toHaveBeenCalledOnce();
+  });
+
+  it('goes without storage', () => {
+    const { window } = windowAt('#token=secret');
+    Object.defineProperty(window, 'sessionStorage', {
+      get: () => {
+        throw new DOMException('denied', 'SecurityError');
+      },
+    });
+    expect(new Session(window).token()).toBe('secret');
+  });
+});
