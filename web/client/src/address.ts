@@ -1,6 +1,6 @@
 /** Where the server is, and how to show oneself to it. */
 
-import { SUBPROTOCOL } from './frames';
+import { SUBPROTOCOL } from './frames.js';
 
 /** The server's addresses, all below one base; `page` is what a relative or missing address counts from. */
 export class Address {

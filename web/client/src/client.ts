@@ -1,11 +1,11 @@
-import { Address } from './address';
-import type { Frame, Request } from './frames';
-import { send, tokenOf } from './http';
-import { Lifeline } from './lifeline';
-import { TableSubscription } from './subscription';
-import { browser, guarded, pageAddress } from './surroundings';
-import { Tokens } from './tokens';
-import type { ClientOptions, Connection, Subscription, Surroundings, View, Viewer } from './types';
+import { Address } from './address.js';
+import type { Frame, Request } from './frames.js';
+import { send, tokenOf } from './http.js';
+import { Lifeline } from './lifeline.js';
+import { TableSubscription } from './subscription.js';
+import { browser, guarded, pageAddress } from './surroundings.js';
+import { Tokens } from './tokens.js';
+import type { ClientOptions, Connection, Subscription, Surroundings, View, Viewer } from './types.js';
 
 /** Live tables over one socket that heals itself. */
 export class EvertableClient {

@@ -8,10 +8,10 @@ import type {
   Stamp,
   SubscriptionFrame,
   TotalFrame,
-} from './frames';
-import { changeOf, patched } from './patch';
-import type { Change, Page, Refusal, View } from './types';
-import { plain } from './view';
+} from './frames.js';
+import { changeOf, patched } from './patch.js';
+import type { Change, Page, Refusal, View } from './types.js';
+import { plain } from './view.js';
 
 /** What a viewer is to hear. */
 export type News =

@@ -1,6 +1,6 @@
 /** Frames as `docs/PROTOCOL.md` has them, read strictly enough that nothing ill-formed gets further. */
 
-import type { Column, Refusal, Row, Value, View } from './types';
+import type { Column, Refusal, Row, Value, View } from './types.js';
 
 export const SUBPROTOCOL = 'evertable.v1';
 

@@ -1,9 +1,9 @@
 /** Requests over HTTP with the token, and what refused ones say. */
 
-import { type Address, isToken } from './address';
-import type { Tokens } from './tokens';
-import type { Refusal, Surroundings } from './types';
-import { BAD_TOKEN, inWords, noToken } from './verdict';
+import { type Address, isToken } from './address.js';
+import type { Tokens } from './tokens.js';
+import type { Refusal, Surroundings } from './types.js';
+import { BAD_TOKEN, inWords, noToken } from './verdict.js';
 
 const PROBED = 'api/tables';
 

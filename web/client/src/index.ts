@@ -1,3 +1,3 @@
-export { EvertableClient } from './client';
-export { RequestRefused } from './http';
-export type * from './types';
+export { EvertableClient } from './client.js';
+export { RequestRefused } from './http.js';
+export type * from './types.js';

@@ -1,14 +1,14 @@
 /** Keeps one socket alive while somebody needs it: one attempt at a time, for ever. `state.ts` has the drawing. */
 
-import { type Address, isToken, subprotocols } from './address';
-import { type Delays, growing } from './delays';
-import type { Frame, Request } from './frames';
-import { probe, unreachable } from './http';
-import { Link, type LinkEnd } from './link';
-import { begun, moved } from './state';
-import type { Tokens } from './tokens';
-import type { Connection, ConnectionState, Refusal, Surroundings } from './types';
-import { type Classify, classify, type End, inWords, proven, type Seen } from './verdict';
+import { type Address, isToken, subprotocols } from './address.js';
+import { type Delays, growing } from './delays.js';
+import type { Frame, Request } from './frames.js';
+import { probe, unreachable } from './http.js';
+import { Link, type LinkEnd } from './link.js';
+import { begun, moved } from './state.js';
+import type { Tokens } from './tokens.js';
+import type { Connection, ConnectionState, Refusal, Surroundings } from './types.js';
+import { type Classify, classify, type End, inWords, proven, type Seen } from './verdict.js';
 
 const ASK_AGAIN_MS = 5_000;
 const IDLE_MS = 5_000;

@@ -1,9 +1,9 @@
 /** One socket from its opening to its end, which is told once. */
 
-import { type Frame, type Request, read } from './frames';
-import { Heartbeat } from './heartbeat';
-import type { Surroundings } from './types';
-import { type End, inWords } from './verdict';
+import { type Frame, type Request, read } from './frames.js';
+import { Heartbeat } from './heartbeat.js';
+import type { Surroundings } from './types.js';
+import { type End, inWords } from './verdict.js';
 
 const OPEN_MS = 10_000;
 

@@ -1,7 +1,7 @@
 /** Patches applied to pages, which are never changed in place: rows that stay the same stay the same objects. */
 
-import { type Cell, isRow, type PatchFrame, type Splice } from './frames';
-import type { Change, Page, Row, Value } from './types';
+import { type Cell, isRow, type PatchFrame, type Splice } from './frames.js';
+import type { Change, Page, Row, Value } from './types.js';
 
 /** The rows after the patch; null if it does not fit them. */
 export function patched(page: Page, patch: PatchFrame): readonly Row[] | null {

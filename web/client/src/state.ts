@@ -19,7 +19,7 @@
  * attempt and that attempt. A `stale` socket is replaced at once: the attempt is under way.
  */
 
-import type { Connection, ConnectionState } from './types';
+import type { Connection, ConnectionState } from './types.js';
 
 export const MOVES: Readonly<Record<ConnectionState, readonly ConnectionState[]>> = {
   connecting: ['live', 'reconnecting', 'refused', 'disposed'],

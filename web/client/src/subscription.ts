@@ -1,10 +1,10 @@
 /** A table that somebody looks at: a following, and the viewer that hears of it. */
 
-import { Following, type News, type Step } from './following';
-import type { Request, SubscriptionFrame } from './frames';
-import { guarded } from './surroundings';
-import type { Page, Subscription, View, Viewer } from './types';
-import { check } from './view';
+import { Following, type News, type Step } from './following.js';
+import type { Request, SubscriptionFrame } from './frames.js';
+import { guarded } from './surroundings.js';
+import type { Page, Subscription, View, Viewer } from './types.js';
+import { check } from './view.js';
 
 export class TableSubscription implements Subscription {
   readonly #following: Following;

@@ -1,6 +1,6 @@
 /** The browser, as the client sees it. */
 
-import type { Surroundings } from './types';
+import type { Surroundings } from './types.js';
 
 /** The browser's own; what is not there (such as a document in a worker) is done without. */
 export function browser(): Surroundings {

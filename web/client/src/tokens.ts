@@ -1,6 +1,6 @@
 /** Asks for the token, one question at a time. */
 
-import type { Token } from './types';
+import type { Token } from './types.js';
 
 export class Tokens {
   #asked: Promise<string | null> | null = null;

@@ -1,6 +1,6 @@
 /** What comes of an ended attempt or socket: a pure decision, made of what is known about its end. */
 
-import type { Refusal } from './types';
+import type { Refusal } from './types.js';
 
 export type End =
   /** The socket never opened; `answer` is what the server says over HTTP. */

@@ -1,6 +1,6 @@
 /** Views are checked before they are sent: to one that is ill-typed the server would close the socket for all. */
 
-import type { View } from './types';
+import type { View } from './types.js';
 
 const MAX_BYTES = 60_000; // of a frame of 65,536
 
