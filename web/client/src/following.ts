@@ -1,15 +1,8 @@
 /** One subscription's page, put together from the frames of one socket after the other; knows no socket itself. */
 
-import type {
-  ErrorFrame,
-  PageFrame,
-  PatchFrame,
-  Request,
-  Stamp,
-  SubscriptionFrame,
-  TotalFrame,
-} from './frames.js';
+import type { PageFrame, PatchFrame, Request, Stamp, SubscriptionFrame, TotalFrame } from './frames.js';
 import { changeOf, patched } from './patch.js';
+import { refusalIn } from './refusal.js';
 import type { Change, Page, Refusal, View } from './types.js';
 import { plain } from './view.js';
 
@@ -88,7 +81,7 @@ export class Following {
     const index = this.#asked.findIndex((asked) => asked.tag === frame.tag);
     const asked = this.#asked[index];
     if (!asked) return NOTHING; // of a view that is over
-    if (frame.type === 'error') return this.#refuse(index, refusalIn(frame));
+    if (frame.type === 'error') return this.#refuse(index, refusalIn(frame) as Refusal);
     this.#asked.splice(0, index); // the server has gone on to this view
     switch (frame.type) {
       case 'waiting':
@@ -160,10 +153,6 @@ export class Following {
 function pageOf(frame: PageFrame, view: View): Page {
   const { table, generation, publication, version, total, offset, columns, rows, missing = [] } = frame;
   return { table, generation, publication, version, total, offset, columns, rows, missing, view };
-}
-
-function refusalIn({ condition, message, position }: ErrorFrame): Refusal {
-  return { condition, message, ...(position === undefined ? {} : { position }) };
 }
 
 function sending(request: Request): Step {

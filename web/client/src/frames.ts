@@ -1,5 +1,6 @@
 /** Frames as `docs/PROTOCOL.md` has them, read strictly enough that nothing ill-formed gets further. */
 
+import { refusalIn } from './refusal.js';
 import type { Column, Refusal, Row, Value, View } from './types.js';
 
 export const SUBPROTOCOL = 'evertable.v1';
@@ -73,7 +74,7 @@ export function read(data: unknown): Frame {
   check(typeof frame.id === 'string', type, 'id');
   for (const name of ['tag', ...(NUMBERS[type] ?? [])]) check(Number.isInteger(frame[name]), type, name);
   if (type === 'page') checkPage(frame);
-  if (type === 'error') check(typeof frame.condition === 'string', type, 'condition');
+  if (type === 'error') check(refusalIn(frame) !== null, type, 'condition');
   for (const name of ['splice', 'cells', 'missing']) check(isList(frame[name] ?? []), type, name);
   return frame;
 }

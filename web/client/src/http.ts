@@ -1,6 +1,7 @@
 /** Requests over HTTP with the token, and what refused ones say. */
 
 import { type Address, isToken } from './address.js';
+import { refusalIn } from './refusal.js';
 import type { Tokens } from './tokens.js';
 import type { Refusal, Surroundings } from './types.js';
 import { BAD_TOKEN, inWords, noToken } from './verdict.js';
@@ -36,7 +37,7 @@ export async function send(
     throw new RequestRefused(unreachable(address, inWords(error)));
   }
   if (response.ok) return response;
-  throw new RequestRefused(await refusalIn(response, address));
+  throw new RequestRefused(await refusalOf(response, address));
 }
 
 /** The token, for a request. */
@@ -66,22 +67,14 @@ export async function probe(
 }
 
 export function unreachable(address: Address, why: string): Refusal {
-  const hint = address.isElsewhere ? ' Or it does not list the origin of this page in server.origins.' : '';
+  const hint = address.isElsewhere ? ' If it is up, its server.origins may lack this page.' : '';
   return { condition: 'SERVER_UNREACHABLE', message: `There is no answer from ${address}: ${why}.${hint}` };
 }
 
-async function refusalIn(response: Response, address: Address): Promise<Refusal> {
+async function refusalOf(response: Response, address: Address): Promise<Refusal> {
   const { status } = response;
-  const body = await response.json().catch(() => null);
-  if (typeof body?.condition === 'string') {
-    const { condition, message, position } = body;
-    return {
-      condition,
-      message: String(message ?? ''),
-      status,
-      ...(Number.isInteger(position) && { position }),
-    };
-  }
+  const said = refusalIn(await response.json().catch(() => null), status);
+  if (said) return said;
   const condition = status === 401 || status === 403 ? 'ACCESS_DENIED' : 'SERVER_ANSWER';
   return { condition, message: `${address} answers ${status}.`, status };
 }

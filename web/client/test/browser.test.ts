@@ -76,6 +76,13 @@ describe('an address', () => {
     expect(socket('http://other/a/b/')).toBe('ws://other/a/b/ws');
   });
 
+  it('is named with a hint where the browser may hide what the server says', async () => {
+    pretend('http://page/');
+    const fetch = () => Promise.reject(new TypeError('Failed to fetch'));
+    const client = new EvertableClient({ url: 'http://server', surroundings: { fetch } });
+    await expect(client.request('api/status')).rejects.toThrow('server.origins may lack this page');
+  });
+
   it('is another origin’s or not', () => {
     expect(new Address('http://a', 'http://b/').isElsewhere).toBe(true);
     expect(new Address('http://a/x', 'http://a/y').isElsewhere).toBe(false);

@@ -260,6 +260,23 @@ describe('a socket that never opened', () => {
     expect(client.connection.state).toBe('reconnecting');
   });
 
+  it('is tried again when the network returns, if its answer hangs', async () => {
+    const world = new World();
+    const client = world.client();
+    client.subscribe('t', {}, viewer());
+    await settle();
+    world.fetch = () => new Promise(() => {});
+    world.socket.end();
+    world.return();
+    await world.pass(999);
+    expect(world.sockets).toHaveLength(1);
+    await world.pass(1);
+    world.return();
+    await settle();
+    expect(world.sockets).toHaveLength(2);
+    expect(world.timers.size).toBe(1); // for the socket to open
+  });
+
   it('is not asked after where it did open', async () => {
     const world = new World();
     await live(world);
