@@ -1,4 +1,4 @@
-import type { Connection } from '@evertable/client';
+import { type Connection, RequestRefused } from '@evertable/client';
 import { wordsFor } from './shell/connection-words';
 import { inWords, refusalOf } from './shell/refusals';
 import { firstChoice } from './tables/operators';
@@ -40,10 +40,8 @@ describe('words', () => {
 
   it('say what was refused, and that nothing answers', () => {
     const refusal = { condition: 'BODY_INVALID', message: 'The body is no object.' };
-    expect(inWords(refusalOf(Object.assign(new Error('x'), refusal)))).toBe(
-      'The body is no object. (BODY_INVALID)',
-    );
-    expect(refusalOf(new TypeError('Failed to fetch')).condition).toBe('NO_ANSWER');
+    expect(inWords(refusalOf(new RequestRefused(refusal)))).toBe('The body is no object. (BODY_INVALID)');
+    expect(refusalOf(new SyntaxError('no JSON')).condition).toBe('SERVER_ANSWER');
     expect(inWords({ condition: 'CONTROL_READ_ONLY', message: '' })).toContain(
       'may not write to the control topic',
     );

@@ -32,7 +32,7 @@ const SHADES: Record<Shade, string> = { system: 'Auto', light: 'Light', dark: 'D
     <span class="connection" role="status" [attr.data-tone]="connection().tone">{{ connection().words }}</span>
     <span class="figures">
       @if (figures(); as said) {
-        <span class="flow">{{ said }}</span>
+        <span class="flow">{{ said.rate }}<span class="wide"> newest row</span> {{ said.age }}</span>
       }
       @if (deadLetters(); as said) {
         <button class="alarm" type="button" (click)="chosen.choose(letters)">{{ said }}</button>
@@ -73,11 +73,8 @@ export class PageHeader {
   protected readonly shade = computed(() => SHADES[this.theme.shade()]);
   protected readonly figures = computed(() => {
     const { rate: rows, age } = this.flow.now() ?? {};
-    const parts = [
-      rows == null ? '' : `${rate(rows)} rows/s`,
-      age == null ? '' : `newest row ${span(age)} old`,
-    ];
-    return parts.filter(Boolean).join(' · ');
+    if (rows == null || age == null) return null;
+    return { rate: `${rate(rows)} rows/s ·`, age: `${span(age)} old` };
   });
   protected readonly deadLetters = computed(() => {
     const letters = this.list.rows().get(DEAD_LETTERS) ?? 0;

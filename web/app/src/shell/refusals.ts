@@ -1,9 +1,9 @@
-import type { Refusal } from '@evertable/client';
+import { type Refusal, RequestRefused } from '@evertable/client';
 
-/** What a failed request says: the server's own refusal, or that it did not answer. */
+/** What a failed request says: the server's own refusal, or that there was no answer that we could read. */
 export function refusalOf(error: unknown): Refusal {
-  if (isRefusal(error)) return error;
-  return { condition: 'NO_ANSWER', message: 'The server does not answer.' };
+  if (error instanceof RequestRefused) return error.refusal;
+  return { condition: 'SERVER_ANSWER', message: `The server's answer cannot be read: ${error}.` };
 }
 
 const WORDS: Record<string, string> = {
@@ -13,19 +13,11 @@ const WORDS: Record<string, string> = {
   NOTHING_BEFORE: 'There is nothing to go back to: this is the first wiring.',
   TOKEN_MISSING: 'The server wants a token.',
   TOKEN_WRONG: 'The server does not know the token any longer.',
-  NO_ANSWER: 'The server does not answer; nothing was sent. Try again when the connection is live.',
+  SERVER_UNREACHABLE:
+    'The server does not answer, so nothing was sent. Try again when the connection is live.',
 };
 
 /** A refused request in words: ours where we know more than the server's line, else the server's. */
 export function inWords(refusal: Refusal): string {
   return WORDS[refusal.condition] ?? `${refusal.message} (${refusal.condition})`;
-}
-
-function isRefusal(error: unknown): error is Refusal {
-  return (
-    typeof error === 'object' &&
-    error !== null &&
-    typeof (error as Refusal).condition === 'string' &&
-    typeof (error as Refusal).message === 'string'
-  );
 }

@@ -34,7 +34,7 @@ const KEY = 'evertable.wiring';
         } @else {
           <div class="empty" role="status">
             @if (list.refusal(); as refusal) {
-              <p>{{ refusal.condition === 'NO_ANSWER' ? 'The server does not answer yet. This page goes on by itself when it does.' : words(refusal) }}</p>
+              <p>{{ refusal.condition === 'SERVER_UNREACHABLE' ? 'The server does not answer yet. This page goes on by itself when it does.' : words(refusal) }}</p>
               <button type="button" (click)="list.ask()">Ask again</button>
             } @else {
               <p>Asking the server for its tables …</p>

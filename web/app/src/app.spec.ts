@@ -1,0 +1,58 @@
+import { TestBed } from '@angular/core/testing';
+import { App } from './app';
+import { Session } from './session/session';
+import { FakeClient, provideFake } from './testing/fake-client';
+
+function shown() {
+  const client = new FakeClient();
+  client.answers.set('api/tables', { tables: [] }).set('api/status', {});
+  window.matchMedia ??= () =>
+    ({ matches: false, addEventListener() {}, removeEventListener() {} }) as unknown as MediaQueryList;
+  TestBed.configureTestingModule({ providers: provideFake(client) });
+  const fixture = TestBed.createComponent(App);
+  return { client, fixture, page: fixture.nativeElement as HTMLElement };
+}
+
+describe('the page', () => {
+  beforeEach(() => sessionStorage.clear());
+
+  it('asks for a token when the server refuses, and tries again with it', async () => {
+    const { client, fixture, page } = shown();
+    client.become('refused', { condition: 'TOKEN_MISSING', message: 'no token', status: 401 });
+    await fixture.whenStable();
+    expect(page.querySelector('[role=alert]')?.textContent).toContain('only to those who have its token');
+    const field = page.querySelector('input') as HTMLInputElement;
+    field.value = ' secret ';
+    page.querySelector('form')?.dispatchEvent(new Event('submit', { cancelable: true }));
+    expect(TestBed.inject(Session).token()).toBe('secret');
+    expect(client.reconnects).toBe(1);
+  });
+
+  it('says when a token is not the right one', async () => {
+    const { client, fixture, page } = shown();
+    client.become('refused', { condition: 'TOKEN_WRONG', message: 'wrong', status: 401 });
+    await fixture.whenStable();
+    expect(page.querySelector('[role=alert]')?.textContent).toContain('does not know that token');
+  });
+
+  it('says what else is refused in the words of the server', async () => {
+    const { client, fixture, page } = shown();
+    client.become('refused', {
+      condition: 'ORIGIN_NOT_ALLOWED',
+      message: 'Add it to server.origins.',
+      status: 403,
+    });
+    await fixture.whenStable();
+    expect(page.querySelector('[role=alert]')?.textContent).toBe('Add it to server.origins.');
+    expect(page.querySelector('input')).toBeNull();
+  });
+
+  it('shows the tables when the connection is live', async () => {
+    const { fixture, page } = shown();
+    await vi.waitFor(async () => {
+      await fixture.whenStable();
+      expect(page.textContent).toContain('This server has no tables.');
+    });
+    expect(page.querySelector('et-page-header')?.textContent).toContain('live');
+  });
+});

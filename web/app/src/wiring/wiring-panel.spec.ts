@@ -1,0 +1,126 @@
+import { TestBed } from '@angular/core/testing';
+import { RequestRefused } from '@evertable/client';
+import { FakeClient, provideFake } from '../testing/fake-client';
+import { WiringPanel } from './wiring-panel';
+
+const STATUS = {
+  ...{ ordersTopic: 'orders_v1', linesTopic: 'lines_v1', joinType: 'left', lastApplied: null },
+  ...{ generation: 3, state: 'live', rows: 12, message: '' },
+};
+const PLACE = { partition: 0, offset: 17 };
+const message = (result: string, reason = '') => ({
+  ...{ ordersTopic: 'orders_v2', linesTopic: null, joinType: null, ts: '2026-11-15T20:00:00.000Z' },
+  ...{ ...PLACE, result, reason },
+});
+
+async function shown() {
+  const client = new FakeClient();
+  client.answers.set('api/control', PLACE).set('api/rollback', PLACE).set('api/status', {});
+  client.answers.set('api/topics', {
+    topics: { ordersTopic: ['orders_v1', 'orders_v2'], linesTopic: ['lines_v1'] },
+  });
+  TestBed.configureTestingModule({ providers: provideFake(client) });
+  const fixture = TestBed.createComponent(WiringPanel);
+  const page: HTMLElement = fixture.nativeElement;
+  const settle = async () => {
+    await fixture.whenStable();
+    await new Promise((done) => setTimeout(done));
+    await fixture.whenStable();
+  };
+  await settle();
+  client.show('orchestrator_status', [STATUS]);
+  await settle();
+  const one = <T extends HTMLElement>(selector: string) => page.querySelector<T>(selector) as T;
+  const fate = () => one('.fate').textContent?.trim();
+  const type = (text: string) => {
+    const field = one<HTMLInputElement>('#topic-ordersTopic');
+    field.value = text;
+    field.dispatchEvent(new Event('input'));
+  };
+  const submit = async () => {
+    one('form').dispatchEvent(new Event('submit', { cancelable: true }));
+    await settle();
+  };
+  return { client, page, settle, one, fate, type, submit };
+}
+
+describe('the wiring panel', () => {
+  it('shows what is live, with the sources as they are called', async () => {
+    const { page } = await shown();
+    expect([...page.querySelectorAll('dd')].map((field) => field.textContent)).toEqual([
+      'orders_v1',
+      'lines_v1',
+      'left',
+    ]);
+    expect(page.querySelectorAll('fieldset input').length).toBe(4);
+    expect(page.textContent).toContain('generation 3');
+  });
+
+  it('sends only what was changed, and follows its fate', async () => {
+    const { client, one, settle, fate, type, submit } = await shown();
+    type(' orders_v2 ');
+    await submit();
+    expect(client.posted).toEqual([{ path: 'api/control', body: { ordersTopic: ' orders_v2 ' } }]);
+    expect(fate()).toContain('Sent.');
+    expect(client.following.some(({ view }) => view.filter === 'partition = 0 and offset = 17')).toBe(true);
+    client.show('control_raw', [message('pending')]);
+    await settle();
+    expect(fate()).toContain('Accepted.');
+    client.show('control_raw', [message('applied')]);
+    await settle();
+    expect(fate()).toContain('Live now: orders_v1, left join with lines_v1.');
+    expect(one<HTMLInputElement>('#topic-ordersTopic').value).toBe('');
+  });
+
+  it('keeps what was typed when it is rejected', async () => {
+    const { client, one, settle, fate, type, submit } = await shown();
+    type('nosuch');
+    await submit();
+    client.show('control_raw', [message('rejected', "TOPIC_NOT_FOUND: There is no topic 'nosuch'.")]);
+    await settle();
+    expect(fate()).toContain('Rejected, and nothing was touched: TOPIC_NOT_FOUND');
+    expect(one<HTMLInputElement>('#topic-ordersTopic').value).toBe('nosuch');
+  });
+
+  it('sends nothing where nothing was changed', async () => {
+    const { client, fate, submit } = await shown();
+    await submit();
+    expect(client.posted).toEqual([]);
+    expect(fate()).toContain('Nothing to swap yet');
+  });
+
+  it('says in words why a rollback is refused', async () => {
+    const { client, page, settle, fate } = await shown();
+    client.answers.set(
+      'api/rollback',
+      new RequestRefused({ condition: 'CONTROL_READ_ONLY', message: 'no', status: 403 }),
+    );
+    [...page.querySelectorAll('button')].find((button) => button.textContent === 'Roll back')?.click();
+    await settle();
+    expect(client.posted).toEqual([{ path: 'api/rollback', body: {} }]);
+    expect(fate()).toContain('may not write to the control topic');
+  });
+
+  it('shows how far the generation on its way has come', async () => {
+    const { client, page, settle } = await shown();
+    const wiring = { ordersTopic: 'orders_v2', linesTopic: 'lines_v1', joinType: 'left' };
+    client.answers.set('api/status', { build: { generation: 4, fraction: 0.625 } });
+    client.show('generations', [{ generation: 4, ...wiring, state: 'warming', rows: 1_000 }]);
+    await settle();
+    await settle();
+    expect(page.querySelector('.coming')?.textContent).toContain('Generation 4 is warming: 62 %');
+    expect(page.querySelector('progress')?.getAttribute('value')).toBe('62');
+  });
+
+  it('offers the topics of each source', async () => {
+    const { page, one, settle } = await shown();
+    one('#topic-ordersTopic').dispatchEvent(new Event('focus'));
+    await settle();
+    const offered = (key: string) =>
+      [...page.querySelectorAll(`#topics-${key} option`)].map(
+        (option) => option.getAttribute('value') ?? (option as HTMLOptionElement).value,
+      );
+    expect(offered('ordersTopic')).toEqual(['orders_v1', 'orders_v2']);
+    expect(offered('linesTopic')).toEqual(['lines_v1']);
+  });
+});
