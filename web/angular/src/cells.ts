@@ -36,7 +36,7 @@ export function cellText(value: Value | undefined, type: string): string {
   }
 }
 
-/** What is told on hovering: the moment in UTC, or a text that may be cut off. */
+/** What is told on hovering: the moment in UTC, or the whole of what may be cut off. */
 export function cellTitle(value: Value | undefined, type: string): string {
   if (value === undefined || value === null) return '';
   switch (kindOf(type)) {
@@ -44,11 +44,10 @@ export function cellTitle(value: Value | undefined, type: string): string {
       return `${String(value)
         .replace('T', ' ')
         .replace(/\.?0*Z$/, '')} UTC`;
-    case 'text':
-    case 'json':
-      return String(value);
+    case 'number':
+      return numberText(value);
     default:
-      return '';
+      return String(value);
   }
 }
 

@@ -23,7 +23,7 @@ export function columnDefs(columns: readonly Column[], heads: Heads, lookup: Loo
         'live-null': (params) => params.value === null,
         'live-blank': (params) => params.value === undefined,
       },
-      initialWidth: Math.max(WIDTHS[kind], Math.min(260, 64 + name.length * 8)),
+      initialWidth: Math.max(type === 'long' ? 190 : WIDTHS[kind], Math.min(260, 64 + name.length * 8)),
       valueGetter: (params) => lookup(params.node?.rowIndex ?? -1, name),
       valueFormatter: (params) => cellText(params.value, type),
     };

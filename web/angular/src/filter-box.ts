@@ -40,6 +40,7 @@ export interface FilterError {
       <p class="live-error" role="alert" [id]="id">
         @if (marked(); as marked) {
           <code>{{ marked.before }}<mark>{{ marked.at }}</mark>{{ marked.after }}</code>
+          {{ texts.atPosition(marked.before.length) }}:
         }
         {{ error.message }}
       </p>

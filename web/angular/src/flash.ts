@@ -14,7 +14,7 @@ export function flash(host: HTMLElement, page: Page, cells: readonly (readonly [
   for (const element of host.querySelectorAll('.ag-row')) {
     const names = rows.get(Number(element.getAttribute('row-index')));
     if (!names) continue;
-    for (const cell of element.children) {
+    for (const cell of element.querySelectorAll('.ag-cell')) {
       if (names.has(cell.getAttribute('col-id') ?? '')) restart(cell.classList);
     }
   }

@@ -26,7 +26,7 @@ const MODULES = [
 ];
 const ROW_BUFFER = 10;
 const ROW_HEIGHT = 28;
-const BLOCK = 200;
+const BLOCK = 100;
 const PLACEHOLDER = {};
 
 /** What the grid tells. */
@@ -60,7 +60,10 @@ export class Grid {
     events: GridEvents,
     nonce: string | null,
   ) {
-    const scrolled = () => events.scrolled();
+    const scrolled = () => {
+      this.prepare();
+      events.scrolled();
+    };
     const columnsChanged = () => events.columnsChanged();
     this.api = createGrid(
       host,
@@ -74,7 +77,7 @@ export class Grid {
             successCallback(Array.from({ length: endRow - startRow }, () => PLACEHOLDER)),
         },
         cacheBlockSize: BLOCK,
-        maxBlocksInCache: 4,
+        maxBlocksInCache: 8,
         infiniteInitialRowCount: 0,
         rowBuffer: ROW_BUFFER,
         rowHeight: ROW_HEIGHT,
@@ -119,16 +122,24 @@ export class Grid {
     this.setColumns([], true);
   }
 
-  /** Rows on screen, from the first to the last; null while there are none. */
+  /** Rows on screen, from the first to the last that is there wholly; null while there are none. */
   get seen(): { first: number; last: number } | null {
     const total = this.page?.total ?? 0;
     if (total === 0) return null;
     const { top, bottom } = this.api.getVerticalPixelRange();
     const rows = Math.max(1, Math.floor((bottom - top) / ROW_HEIGHT));
     const rendered = this.api.getFirstDisplayedRowIndex();
+    const {
+      scrollTop = 0,
+      clientHeight = 0,
+      scrollHeight = 0,
+    } = this.host.querySelector('.ag-grid-viewport') ?? {};
     // Beyond the height that browsers can scroll, the grid's pixels are not the table's, but its rows still are.
-    const first = Math.min(total - 1, rendered > 0 ? rendered + ROW_BUFFER : Math.ceil(top / ROW_HEIGHT));
-    return { first, last: Math.min(first + rows, total) - 1 };
+    const isScaled = scrollHeight < total * ROW_HEIGHT && rendered > 0;
+    const first = isScaled ? rendered + ROW_BUFFER : Math.ceil(top / ROW_HEIGHT);
+    const isAtEnd = scrollHeight > clientHeight && scrollTop + clientHeight >= scrollHeight - 1;
+    const begin = isAtEnd ? total - rows : Math.min(first, total - 1);
+    return { first: Math.max(0, begin), last: Math.min(Math.max(0, begin) + rows, total) - 1 };
   }
 
   scrollTo(row: number): void {
@@ -158,6 +169,14 @@ export class Grid {
 
   destroy(): void {
     this.api.destroy();
+  }
+
+  /** Makes the grid fill the blocks next to the screen: it draws rows twice that it comes to before. */
+  private prepare(): void {
+    const total = this.page?.total ?? 0;
+    const ahead = this.api.getLastDisplayedRowIndex() + BLOCK;
+    const behind = this.api.getFirstDisplayedRowIndex() - BLOCK;
+    for (const row of [ahead, behind]) if (row >= 0 && row < total) this.api.getDisplayedRowAtIndex(row);
   }
 
   private setColumns(columns: readonly Column[], anew: boolean): void {

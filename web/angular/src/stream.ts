@@ -28,6 +28,7 @@ export function streamOf(
       },
       refused(reason) {
         rows$.error(reason);
+        queueMicrotask(() => subscription.dispose()); // It may be refused before it is here.
       },
     },
   );

@@ -1,0 +1,1 @@
+export { LiveTableHarness } from './live-table-harness';

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { cellText, cellTitle } from '../src/cells';
+
+const plain = (text: string) => text.replace(/[^\d.-]/g, '');
+
+describe('cells', () => {
+  it('loses no digit of a long', () => {
+    expect(plain(cellText('9007199254740993', 'long'))).toBe('9007199254740993');
+    expect(plain(cellText('-9223372036854775808', 'long'))).toBe('-9223372036854775808');
+    expect(cellText(1234567, 'int')).toBe(new Intl.NumberFormat().format(1234567));
+  });
+
+  it('shows decimals with all their digits', () => {
+    expect(plain(cellText('12345678901234567890.10', 'decimal(22,2)'))).toBe('12345678901234567890.10');
+    expect(plain(cellText('100.00', 'decimal(10,2)'))).toBe('100.00');
+  });
+
+  it('shows doubles as they are written', () => {
+    expect(plain(cellText(0.1, 'double'))).toBe('0.1');
+    expect(cellText(1e-9, 'double')).toBe('1e-9');
+    expect(cellText(1.5e300, 'double')).toBe('1.5e+300');
+    expect(cellText(0, 'double')).toBe('0');
+  });
+
+  it('tells nulls, empty texts and rows that have not come apart', () => {
+    expect(cellText(null, 'string')).toBe('null');
+    expect(cellText('', 'string')).toBe('');
+    expect(cellText(undefined, 'string')).toBe('…');
+    expect(cellTitle(null, 'string')).toBe('');
+  });
+
+  it('shows times in local time, and in UTC on hovering', () => {
+    const moment = '2026-11-15T20:07:28.120000Z';
+    const local = new Date(moment);
+    const shown = cellText(moment, 'timestamp');
+    expect(new Date(shown.replace(' ', 'T')).getTime()).toBe(local.getTime());
+    expect(shown).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:28\.12$/);
+    expect(cellTitle(moment, 'timestamp')).toBe('2026-11-15 20:07:28.12 UTC');
+    expect(cellTitle('2026-11-15T20:07:00.000000Z', 'timestamp')).toBe('2026-11-15 20:07:00 UTC');
+  });
+
+  it('shows years that no clock has, and what is no time at all', () => {
+    expect(cellText('+012026-06-15T12:00:00.000000Z', 'timestamp')).toMatch(/^12026-06-15 /);
+    expect(cellText('-000044-03-15T12:00:00.000000Z', 'timestamp')).toMatch(/^-0044-03-15 /);
+    expect(cellText('soon', 'timestamp')).toBe('soon');
+  });
+
+  it('leaves dates, truths and JSON as they are', () => {
+    expect(cellText('2026-11-15', 'date')).toBe('2026-11-15');
+    expect(cellText(false, 'boolean')).toBe('false');
+    expect(cellText('{"vip": true}', 'json')).toBe('{"vip": true}');
+  });
+});
