@@ -74,7 +74,6 @@ export class Lifeline {
 
   /** Nobody subscribes any more; the socket stays for a while, since somebody often comes soon. */
   release(): void {
-    this.world.clearTimeout(this.#idle);
     this.#needed = false;
     this.#idle = this.world.setTimeout(() => {
       if (this.#connection.state !== 'refused') this.#rest(); // a refusal stays until something changes

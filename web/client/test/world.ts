@@ -231,3 +231,19 @@ export async function live(world: World, options: ClientOptions = {}, view: View
   world.socket.welcome();
   return { client, seen, heard: eye.heard, subscription };
 }
+
+/** A promise that is settled from outside. */
+export function later<T>() {
+  let resolve: (value: T) => void = () => {};
+  let reject: (error: unknown) => void = () => {};
+  const promise = new Promise<T>((done, failed) => {
+    resolve = done;
+    reject = failed;
+  });
+  return { promise, resolve, reject };
+}
+
+/** The token that the last socket showed. */
+export function bearer(world: World): string {
+  return atob((world.socket.protocols[1] ?? '').replace('bearer.', ''));
+}
