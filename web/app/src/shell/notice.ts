@@ -16,6 +16,8 @@ export class Notice {
   private readonly status = inject(Status);
 
   protected readonly notice = computed(() => {
+    if (this.status.starting())
+      return { tone: 'wait', words: 'The server has just started; its engine comes up …' };
     if (!this.status.row()) return null;
     const message = this.status.message();
     if (this.status.generation() === 0) {

@@ -22,6 +22,9 @@ export class Status {
   /** Why there is no status: a server without an orchestrator has none. */
   readonly refusal = this.followed.refusal;
 
+  /** The server answers, and its orchestrator has said nothing yet. */
+  readonly starting = computed(() => this.followed.page()?.total === 0);
+
   /** The row of `orchestrator_status`; null until it came. */
   readonly row = computed(() => {
     const page = this.followed.page();

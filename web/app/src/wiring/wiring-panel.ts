@@ -23,7 +23,7 @@ import { WiringNow } from './wiring-now';
     @if (status.refusal(); as refusal) {
       <p class="missing">{{ words(refusal) }}</p>
     } @else if (!status.row()) {
-      <p class="missing" role="status">Asking how things are wired …</p>
+      <p class="missing" role="status">{{ status.starting() ? 'The server has just started. How things are wired shows soon.' : 'Asking how things are wired …' }}</p>
     } @else {
       <section aria-label="Now"><et-wiring-now /></section>
       <section class="charts" aria-label="Flow">
