@@ -9,8 +9,8 @@ import {
   signal,
   viewChild,
 } from '@angular/core';
-import type { GridColumn } from './grid';
-import { TEXTS } from './texts';
+import type { GridColumn } from './grid.js';
+import { TEXTS } from './texts.js';
 
 /** Shows and hides columns. */
 @Component({

@@ -12,9 +12,9 @@ import {
   viewChild,
 } from '@angular/core';
 import type { Column } from '@evertable/client';
-import { kindOf } from './cells';
-import { type ColumnFilter, condition, OPERATORS, type Operator, operands } from './filters';
-import { OPERATOR_TEXTS, TEXTS } from './texts';
+import { kindOf } from './cells.js';
+import { type ColumnFilter, condition, OPERATORS, type Operator, operands } from './filters.js';
+import { OPERATOR_TEXTS, TEXTS } from './texts.js';
 
 const INPUTS = { date: 'date', time: 'datetime-local' } as Record<string, string>;
 

@@ -1,7 +1,7 @@
 import type { Column, Value } from '@evertable/client';
 import type { ColDef, GridApi } from 'ag-grid-community';
-import { cellText, kindOf } from './cells';
-import { Header, type Heads } from './header';
+import { cellText, kindOf } from './cells.js';
+import { Header, type Heads } from './header.js';
 
 /** Looks up the value that is shown in a row of the table now; `undefined` if that row has not come yet. */
 export type Lookup = (row: number, column: string) => Value | undefined;

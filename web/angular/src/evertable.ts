@@ -17,7 +17,7 @@ import {
   type Viewer,
 } from '@evertable/client';
 import type { Observable } from 'rxjs';
-import { streamOf } from './stream';
+import { streamOf } from './stream.js';
 
 /** What the library needs of `EvertableClient`; tests bring their own. */
 export type LiveClient = Pick<

@@ -1,6 +1,6 @@
 import type { Change, Page, Refusal, Subscription, View, Viewer } from '@evertable/client';
-import { BARE, keyOf, type Query, sameQuery, viewOf, without } from './query';
-import { holds, RowWindow } from './window';
+import { BARE, keyOf, type Query, sameQuery, viewOf, without } from './query.js';
+import { holds, RowWindow } from './window.js';
 
 /** The screen that a feed fills. */
 export interface Screen {

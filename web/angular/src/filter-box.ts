@@ -8,7 +8,7 @@ import {
   output,
   viewChild,
 } from '@angular/core';
-import { TEXTS } from './texts';
+import { TEXTS } from './texts.js';
 
 /** Why a filter cannot be read, and at which character. */
 export interface FilterError {

@@ -1,5 +1,5 @@
 import type { Column } from '@evertable/client';
-import { type Kind, kindOf } from './cells';
+import { type Kind, kindOf } from './cells.js';
 
 /** What a column can be asked for in its header. FILTERS.md has the language that it is written in. */
 export type Operator =

@@ -10,11 +10,11 @@ import {
   RowApiModule,
   ScrollApiModule,
 } from 'ag-grid-community';
-import { cellTitle } from './cells';
-import { columnDefs, sameColumns, spread } from './columns';
-import { flash } from './flash';
-import type { Heads } from './header';
-import { theme } from './theme';
+import { cellTitle } from './cells.js';
+import { columnDefs, sameColumns, spread } from './columns.js';
+import { flash } from './flash.js';
+import type { Heads } from './header.js';
+import { theme } from './theme.js';
 
 const MODULES = [
   CellStyleModule,

@@ -1,6 +1,6 @@
 import type { IHeaderComp, IHeaderParams } from 'ag-grid-community';
-import { directionOf } from './query';
-import { TEXTS } from './texts';
+import { directionOf } from './query.js';
+import { TEXTS } from './texts.js';
 
 /** What column headers show and do. The grid's own sorting would empty it first; ours keeps the rows until others come. */
 export interface Heads {

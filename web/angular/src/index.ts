@@ -1,9 +1,9 @@
-export { entityTable } from './entity-table';
+export { entityTable } from './entity-table.js';
 export {
   EVERTABLE_CLIENT,
   Evertable,
   type LiveClient,
   provideEvertable,
   type TableStream,
-} from './evertable';
-export { LiveTable } from './live-table';
+} from './evertable.js';
+export { LiveTable } from './live-table.js';

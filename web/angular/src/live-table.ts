@@ -17,20 +17,20 @@ import {
   viewChild,
 } from '@angular/core';
 import type { Column } from '@evertable/client';
-import { ColumnChooser } from './column-chooser';
-import { ColumnFilterPanel } from './column-filter';
-import { asTsv, copyText } from './copy';
-import { Evertable } from './evertable';
-import { Feed } from './feed';
-import { FilterBox } from './filter-box';
-import type { ColumnFilter } from './filters';
-import { Grid, type GridColumn } from './grid';
-import type { Header, Heads } from './header';
-import { Pager } from './pager';
-import { csvPath, saveAs } from './save';
-import { Showing } from './showing';
-import { TEXTS } from './texts';
-import { Wishes } from './wishes';
+import { ColumnChooser } from './column-chooser.js';
+import { ColumnFilterPanel } from './column-filter.js';
+import { asTsv, copyText } from './copy.js';
+import { Evertable } from './evertable.js';
+import { Feed } from './feed.js';
+import { FilterBox } from './filter-box.js';
+import type { ColumnFilter } from './filters.js';
+import { Grid, type GridColumn } from './grid.js';
+import type { Header, Heads } from './header.js';
+import { Pager } from './pager.js';
+import { csvPath, saveAs } from './save.js';
+import { Showing } from './showing.js';
+import { TEXTS } from './texts.js';
+import { Wishes } from './wishes.js';
 
 /** A table that follows its name for ever: `<live-table table="final_ui" />`. It fills its container. */
 @Component({

@@ -1,5 +1,5 @@
 import { ChangeDetectionStrategy, Component, computed, input, output } from '@angular/core';
-import { TEXTS } from './texts';
+import { TEXTS } from './texts.js';
 
 /** Says which rows are on screen, and goes to others. */
 @Component({

@@ -1,5 +1,5 @@
 import type { View } from '@evertable/client';
-import { allOf, names } from './filters';
+import { allOf, names } from './filters.js';
 
 /** Which rows and columns people want to see, and in which order: a view without its place. */
 export interface Query {

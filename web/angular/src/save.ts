@@ -1,5 +1,5 @@
-import type { Query } from './query';
-import { viewOf } from './query';
+import type { Query } from './query.js';
+import { viewOf } from './query.js';
 
 /** The address of a table as CSV, with these columns, order and filter. */
 export function csvPath(table: string, query: Query): string {

@@ -1,7 +1,7 @@
 import { computed, effect, type Signal, signal, untracked } from '@angular/core';
 import type { Change, Column, Connection, Page, Refusal } from '@evertable/client';
-import { type Status, SWAP_SHOWN, statusOf } from './status';
-import { TEXTS } from './texts';
+import { type Status, SWAP_SHOWN, statusOf } from './status.js';
+import { TEXTS } from './texts.js';
 
 /** What is known of the rows on screen, without the rows: they change too often for anyone but the grid. */
 export interface Facts {

@@ -1,5 +1,5 @@
 import type { Connection, Refusal } from '@evertable/client';
-import { TEXTS } from './texts';
+import { TEXTS } from './texts.js';
 
 /** How a table is, as far as people want to know. */
 export interface Situation {

@@ -1,6 +1,6 @@
 import type { Page, Subscription, View, Viewer } from '@evertable/client';
 import { ReplaySubject } from 'rxjs';
-import type { TableStream } from './evertable';
+import type { TableStream } from './evertable.js';
 
 /** Pages as lists of objects. A row that did not change is the same object as before. */
 export function streamOf(

@@ -1,5 +1,5 @@
 import type { Refusal } from '@evertable/client';
-import type { Operator } from './filters';
+import type { Operator } from './filters.js';
 
 /** All that the library says to people. */
 export const TEXTS = {

@@ -1,8 +1,8 @@
 import { computed, linkedSignal, type Signal } from '@angular/core';
 import type { Column, Refusal } from '@evertable/client';
-import type { FilterError } from './filter-box';
-import { type ColumnFilter, condition, placeIn } from './filters';
-import { type Query, sortedBy } from './query';
+import type { FilterError } from './filter-box.js';
+import { type ColumnFilter, condition, placeIn } from './filters.js';
+import { type Query, sortedBy } from './query.js';
 
 /** What an application asks a table for. */
 export interface Given {

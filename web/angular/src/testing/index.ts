@@ -1,1 +1,1 @@
-export { LiveTableHarness } from './live-table-harness';
+export { LiveTableHarness } from './live-table-harness.js';
