@@ -36,13 +36,36 @@ def test_a_message_and_its_place(broker: EmbeddedBroker, new_topic: NewTopic) ->
 
 
 def test_it_may_get_ready_before_the_first_message(broker: EmbeddedBroker, new_topic: NewTopic) -> None:
-    """That writes nothing; and one that cannot get ready says nothing, for a message will."""
+    """That writes nothing, and needs nobody who answers."""
     topic = control_topic(broker, new_topic())
     writer = Writer(topic)
     writer.connect()
     assert topic.read_all({}) == []
     assert writer.write({"joinType": "inner"}) == (0, 0)
-    Writer(ControlTopic(KafkaProperties({"bootstrap.servers": "127.0.0.1:1"}), "nowhere"), timeout_s=0.2).connect()
+    Writer(control_topic_of_nobody()).connect()
+
+
+def test_who_still_writes_when_it_is_closed_is_told() -> None:
+    """And does not wait any longer for a broker that is away."""
+    writer = Writer(control_topic_of_nobody(), timeout_s=600)
+    told: list[Exception] = []
+
+    def write() -> None:
+        try:
+            writer.write({})
+        except EvertableError as error:
+            told.append(error)
+
+    writing = threading.Thread(target=write)
+    writing.start()
+    while writing.is_alive():  # it may not have begun yet
+        writer.close()
+        writing.join(0.1)
+    assert [type(error) for error in told] == [KafkaUnreachableError]
+
+
+def control_topic_of_nobody() -> ControlTopic:
+    return ControlTopic(KafkaProperties({"bootstrap.servers": "127.0.0.1:9"}), "nowhere")
 
 
 def test_any_thread_may(broker: EmbeddedBroker, new_topic: NewTopic) -> None:

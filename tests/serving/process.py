@@ -38,6 +38,11 @@ class Process(Http):
         for line in self._process.stdout or ():
             self.lines.append(line.rstrip("\n"))
 
+    @property
+    def group(self) -> int:
+        """The id of the process and of its group."""
+        return self._process.pid
+
     def said(self, text: str) -> bool:
         return any(text in line for line in self.lines)
 

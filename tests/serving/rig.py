@@ -22,24 +22,27 @@ ACCOUNTS = {"userId": "string", "accountType": "string", "balance": "double"}
 
 def config(bootstrap: str, app: str, topics: tuple[str, str], folder: Path, **sections: Any) -> Config:
     """A configuration with names of its own for all topics of ours."""
-    return Config.model_validate(
-        {
-            "app": app,
-            "kafka": {"bootstrap.servers": bootstrap},
-            "control": {"topic": f"{app}-control"},
-            "sources": {
-                "users": {"topic": topics[0], "key": "userId", "columns": USERS},
-                "accounts": {"topic": topics[1], "key": "userId", "columns": ACCOUNTS},
-            },
-            "engine": {
-                "interval_s": 5,
-                "checkpoint_dir": str(folder / "checkpoints"),
-                "spark": {"spark.kafka.producer.cache.timeout": "1s"},
-            },
-            "server": {"port": 0},
-            **sections,
-        }
-    )
+    return Config.model_validate(settings(bootstrap, app, topics, folder, **sections))
+
+
+def settings(bootstrap: str, app: str, topics: tuple[str, str], folder: Path, **sections: Any) -> dict[str, Any]:
+    """The same, as it stands in a file."""
+    return {
+        "app": app,
+        "kafka": {"bootstrap.servers": bootstrap},
+        "control": {"topic": f"{app}-control"},
+        "sources": {
+            "users": {"topic": topics[0], "key": "userId", "columns": USERS},
+            "accounts": {"topic": topics[1], "key": "userId", "columns": ACCOUNTS},
+        },
+        "engine": {
+            "interval_s": 5,
+            "checkpoint_dir": str(folder / "checkpoints"),
+            "spark": {"spark.kafka.producer.cache.timeout": "1s"},
+        },
+        "server": {"port": 0},
+        **sections,
+    }
 
 
 class Records:
@@ -47,7 +50,13 @@ class Records:
 
     def __init__(self, bootstrap: str) -> None:
         self._producer = Producer(
-            {"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 1, "log_level": 0}
+            {
+                "bootstrap.servers": bootstrap,
+                "enable.idempotence": True,
+                "linger.ms": 1,
+                "queue.buffering.max.messages": 2_000_000,  # all that a test sends at once
+                "log_level": 0,
+            }
         )
 
     def send(self, topic: str, values: Iterable[bytes | Mapping[str, Any]]) -> None:

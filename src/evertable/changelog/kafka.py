@@ -19,6 +19,7 @@ log = logging.getLogger(__name__)
 PASSING = frozenset(
     {
         KafkaError._ALL_BROKERS_DOWN,
+        KafkaError._MSG_TIMED_OUT,
         KafkaError._PARTITION_EOF,
         KafkaError._RESOLVE,
         KafkaError._TIMED_OUT,

@@ -68,11 +68,11 @@ class Listener:
     def start(self) -> None:
         self._thread.start()
 
-    def close(self) -> None:
+    def close(self, timeout_s: float = CLOSE_S) -> None:
         """Ends the thread and waits for it; nothing is told afterwards. May be called again, and before ``start``."""
         self._ending.set()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
-            self._thread.join(CLOSE_S)
+            self._thread.join(timeout_s)
 
     def __enter__(self) -> Self:
         self.start()

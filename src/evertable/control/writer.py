@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping
-from contextlib import suppress
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
@@ -24,6 +23,9 @@ _DENIED = frozenset(
         KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
     }
 )
+_NOT_TAKEN = frozenset(
+    {KafkaError._MSG_TIMED_OUT, KafkaError._TIMED_OUT, KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT}
+)
 
 
 class Writer:
@@ -36,11 +38,9 @@ class Writer:
         self._producer: Producer | None = None
 
     def connect(self) -> None:
-        """Gets ready, for which librdkafka takes half a second, so that the first message need not wait for it."""
+        """Begins to get ready, which takes librdkafka half a second, so that the first message need not wait for it."""
         with self._lock:
-            producer = self._producer = self._producer or self._connected()
-        with suppress(KafkaException):  # whoever writes is told
-            producer.list_topics(self._topic.name, timeout=self._timeout_s)
+            self._producer = self._producer or self._connected()
 
     def write(self, message: Mapping[str, object]) -> tuple[int, int]:
         """The partition and offset at which ``message`` stands, once all replicas have it.
@@ -56,7 +56,10 @@ class Writer:
                 raise
 
     def close(self) -> None:
-        """Lets go of all connections; a later ``write`` makes new ones."""
+        """Lets go of all connections, and of what Kafka has not taken yet; a later ``write`` makes new ones."""
+        producer = self._producer
+        if producer is not None:
+            producer.purge()
         with self._lock:
             self._producer = None
 
@@ -96,7 +99,7 @@ class Writer:
                 f"Nobody may write to the control topic '{self._topic.name}' from here: {error.str()}.",
                 "Send the message with a producer that may, or let this user write there.",
             )
-        if error.code() in (KafkaError._MSG_TIMED_OUT, KafkaError._TIMED_OUT):
+        if error.code() in _NOT_TAKEN:
             return KafkaUnreachableError(
                 f"Kafka at {self._topic.servers} did not take the control message within {self._timeout_s:g} s.",
                 "It may have it all the same: look at control_raw before you send it again.",

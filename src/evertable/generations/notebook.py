@@ -11,10 +11,13 @@ from typing import Protocol
 import structlog
 
 from evertable.errors import EvertableError, FencedError
+from evertable.generations.ending import Ending
 from evertable.generations.records import Record
 
 BEAT_S = 1.0
 AGAIN_S = 0.5
+LAST_S = 2.0
+"""For what is left to be written at the end."""
 
 log = structlog.get_logger()
 
@@ -30,8 +33,9 @@ class Memory(Protocol):
 class Notebook:
     """Writes in the order it is told, however long Kafka is away. ``on_fenced`` is told if another one took over."""
 
-    def __init__(self, memory: Memory, on_fenced: Callable[[FencedError], None]) -> None:
+    def __init__(self, memory: Memory, on_fenced: Callable[[FencedError], None], ending: Ending) -> None:
         self._memory = memory
+        self._ending = ending
         self._on_fenced = on_fenced
         self._pages: queue.SimpleQueue[tuple[Record, ...] | threading.Event] = queue.SimpleQueue()
         self._closing = threading.Event()
@@ -51,13 +55,15 @@ class Notebook:
         self._pages.put(written)
         return written.wait(timeout_s)
 
-    def close(self, timeout_s: float = 2.0) -> None:
+    def close(self) -> None:
         """Writes what is left, if Kafka takes it in time, and ends the thread."""
+        self._ending.begin()
         if self._thread.is_alive():
-            self.flush(timeout_s)
+            if not self._away:
+                self.flush(self._ending.left(LAST_S))
             self._closing.set()
             self._pages.put(())
-            self._thread.join()
+            self._thread.join(self._ending.left())
 
     def _run(self) -> None:
         next_beat = time.monotonic()

@@ -10,7 +10,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from typing import Any, Protocol
 
 import structlog
@@ -23,6 +23,7 @@ from evertable.errors import EvertableError, NotEnoughMemoryError, NotEnoughSlot
 from evertable.generations.counts import Counts
 from evertable.generations.desk import Desk, iso, iso_of_ms
 from evertable.generations.display import Display, said
+from evertable.generations.ending import Ending, in_background
 from evertable.generations.happenings import Answer, Broken, Built, Ended, Happening, Message, Stop, Warm
 from evertable.generations.life import Action, Build, End, Life, Publish, Result, Settle, State
 from evertable.generations.notebook import Notebook
@@ -42,8 +43,7 @@ from evertable.generations.watch import TopicWatch
 from evertable.tables.table import Table
 
 BEAT_S = 1.0
-WORKERS = 6
-STOP_S = 8.0
+ENGINE_S = 6.0
 FLUSH_S = 5.0
 
 log = structlog.get_logger()
@@ -74,6 +74,7 @@ class Orchestrator:
         sweep: Callable[[int], None],
         counts: Counts,
         topic_exists: Callable[[Side, str], bool],
+        ending: Ending,
         publication: int = 0,
         last_applied: str | None = None,
     ) -> None:
@@ -90,8 +91,8 @@ class Orchestrator:
         self._sweep = sweep
         self._counts = counts
         self._topic_exists = topic_exists
+        self._ending = ending
         self._events: queue.SimpleQueue[Happening] = queue.SimpleQueue()
-        self._workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="evertable-generation")
         self._running: dict[int, Running] = {}
         self._builds: dict[int, Future[None]] = {}
         self._open: dict[Request, tuple[ControlMessage, Mapping[str, str | None]]] = {}
@@ -142,13 +143,10 @@ class Orchestrator:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends everything but what a restart takes up again; returns when it has."""
+        """Ends everything but what a restart takes up again; returns when it has, or at the ending's deadline."""
+        self._ending.begin()
         self.post(Stop())
-        self._thread.join()
-
-    def wait(self) -> None:
-        """Returns when it has ended, by ``stop`` or by a failure."""
-        self._thread.join()
+        self._thread.join(self._ending.left())
 
     # --- the loop
 
@@ -161,8 +159,6 @@ class Orchestrator:
         except Exception as error:
             log.exception("orchestrator_failed")
             self.failure = error
-        finally:
-            self._workers.shutdown(wait=False, cancel_futures=True)
 
     def _turn(self) -> None:
         due = min(self._life.next_due, self._next_beat)
@@ -199,6 +195,7 @@ class Orchestrator:
                 self._swap_began.pop(number, None)
                 self._do(self._life.ended(number, moment))
             case Stop(failure):
+                self._ending.begin()
                 self._stopping, self.failure = True, failure
             case Change() | KafkaAway() | KafkaBack():
                 self._take_report(happened)
@@ -330,7 +327,7 @@ class Orchestrator:
         self._swap_began[number] = time.monotonic()
         how = "Resuming" if action.resumed else "Building"
         self._desk.say("INFO", f"{how} generation {number}: {said(action.wiring)}")
-        self._builds[number] = self._workers.submit(running.build)
+        self._builds[number] = _work(running.build)
         self._builds[number].add_done_callback(lambda job: self.post(Built(number, _error_of(job))))
 
     def _take_built(self, number: int, error: Exception | None) -> None:
@@ -361,7 +358,8 @@ class Orchestrator:
         if self._life.previous is not None:
             records.append(PreviousWiring(self._life.previous))
         self._notebook.write(*records)
-        self._notebook.flush(FLUSH_S)  # before the flip: who restarts in between goes on with the new one
+        # Before the flip: who restarts in between goes on with the new one.
+        self._notebook.flush(self._ending.left(FLUSH_S))
         publication = self._publisher(number, running.shown(self._config), self._display.show_status)
         began = self._swap_began.pop(number, None)
         took = 0.0 if began is None else time.monotonic() - began
@@ -388,7 +386,7 @@ class Orchestrator:
         reason = f": {generation.reason}" if generation.reason else ""
         level = "ERROR" if generation.state is State.FAILED else "INFO"
         self._desk.say(level, f"Generation {number} {generation.state}{reason}")
-        self._workers.submit(end).add_done_callback(lambda done: self.post(Ended(number, _error_of(done))))
+        _work(end).add_done_callback(lambda done: self.post(Ended(number, _error_of(done))))
 
     def _shut_down(self) -> None:
         """What is coming or lingers ends; what is live is halted, to be resumed.
@@ -397,27 +395,30 @@ class Orchestrator:
         """
         if self.failure is not None:
             self._desk.say("ERROR", f"Stopping: {self.failure}")
-            jobs = [self._workers.submit(running.halt) for running in self._running.values()]
-            wait(jobs, STOP_S)
+            wait([_work(running.halt) for running in self._running.values()], self._ending.left())
             return
         self._desk.say("INFO", "Stopping")
         self._do(self._life.close())
         live = self._life.live
-        ending = self._workers.submit(self._site.engine.close, STOP_S)  # all queries at once, also while Kafka is away
-        deadline = time.monotonic() + STOP_S
-        while len(self._life.generations) > (1 if live else 0) and time.monotonic() < deadline:
+        engine_s = self._ending.left(ENGINE_S)
+        closing = _work(lambda: self._site.engine.close(engine_s))  # all queries at once, also while Kafka is away
+        while len(self._life.generations) > (1 if live else 0):
             try:
-                self._take(self._events.get(timeout=max(0.0, deadline - time.monotonic())))
+                self._take(self._events.get(timeout=self._ending.left()))
             except queue.Empty:
                 break
-        wait([ending], max(0.1, deadline - time.monotonic()))
+        wait([closing], self._ending.left())
         if live:
-            wait([self._workers.submit(self._running[live.number].halt)], STOP_S)
+            wait([_work(self._running[live.number].halt)], self._ending.left())
         self._display.show()  # also what has ended now is remembered
 
 
 def _source(record: ControlMessage) -> str:
     return f"partition {record.partition}, offset {record.offset}" if record.partition >= 0 else "direct"
+
+
+def _work(work: Callable[[], None]) -> Future[None]:
+    return in_background(work, "evertable-generation")
 
 
 def _error_of(job: Future[None]) -> Exception | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
-import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
@@ -29,6 +28,7 @@ from evertable.errors import EvertableError, KafkaUnreachableError, NothingBefor
 from evertable.generations.build import changelog_topics
 from evertable.generations.counts import Counts
 from evertable.generations.desk import DEAD_LETTERS, Desk, iso_of_ms
+from evertable.generations.ending import Ending, in_background
 from evertable.generations.happenings import Message, Stop
 from evertable.generations.identity import identity_of, mismatch
 from evertable.generations.life import Action, Life, Rules
@@ -54,6 +54,9 @@ T = TypeVar("T")
 AGAIN_S = 2.0
 FLIP_S = 30.0
 LEAVING_S = 1.0
+SWEEP_S = 2.0
+ASK_S = 2.0
+"""For whether a topic is there: one that does not say so in time may have it."""
 DIRECT = -1
 """The partition of wishes that did not come by the control topic."""
 
@@ -76,7 +79,7 @@ class Serving:
         self._reset_wiring = reset_wiring
         self._on_up = on_up
         self._keys = keys_of(config)
-        self._stopping = threading.Event()
+        self._ending = Ending()
         self._direct = itertools.count()
         self._orchestrator: Orchestrator | None = None
         self._life: Life | None = None
@@ -91,7 +94,7 @@ class Serving:
 
     def stop(self) -> None:
         """From any thread, or a signal's handler."""
-        self._stopping.set()
+        self._ending.begin()
 
     async def run(self) -> None:
         """The server first, so that people can see how the rest comes up."""
@@ -119,11 +122,12 @@ class Serving:
             self._desk.say("INFO", f"Starting, app {config.app}")
             log = state_dir() / config.app / "spark.log"
             log.parent.mkdir(parents=True, exist_ok=True)
-            memory = StateTopic.of(config)
+            memory = StateTopic.of(config, self._ending)
             ends.callback(memory.close)  # last of all: it is what a successor waits for
             engine = Engine(EngineSettings(config.engine.master, config.engine.spark.reveal(), log))
-            opening = _in_background(engine.open)
-            ends.callback(engine.close)
+            opening = in_background(engine.open)
+            ends.callback(lambda: engine.close(self._ending.left()))
+            ends.callback(self._ending.begin)  # whatever ends it: from here on all share one deadline
             try:
                 state = self._until_it_works(memory.open)
                 self._until_done(opening)
@@ -141,7 +145,7 @@ class Serving:
         last = self._until_it_works(lambda: self._last_number(site, state))
         life = self._life = Life(_rules(self._config), last, fallbacks)
         life.previous = state.previous
-        notebook = Notebook(memory, lambda error: orchestrator.post(Stop(error)))
+        notebook = Notebook(memory, lambda error: orchestrator.post(Stop(error)), self._ending)
         watch = self._watch = TopicWatch(lambda report: orchestrator.post(report))
         sweeper = Sweeper(site.engine.wait_released, site.delete, self._desk.say)
         self._metrics.read("evertable_lag_records", lambda: _lag(life, watch))
@@ -156,6 +160,7 @@ class Serving:
             sweeper.take,
             self._counts,
             self._topic_exists,
+            self._ending,
             state.publication,
             state.live.published if state.live else None,
         )
@@ -164,24 +169,27 @@ class Serving:
         first = self._first(site, state, life, folded, orchestrator)
         self._until_it_works(lambda: self._clean_up(site, set(life.generations)))
         sweeper.start()
-        ends.callback(sweeper.close)
-        ends.callback(site.engine.close)  # before: with it, all producers are closed
+        ends.callback(lambda: sweeper.close(self._ending.left(SWEEP_S)))
+        ends.callback(lambda: site.engine.close(self._ending.left()))  # before: with it, all producers are closed
         notebook.start()
         ends.callback(notebook.close)
         watch.start()
-        ends.callback(watch.close)
+        ends.callback(lambda: watch.close(self._ending.left()))
         orchestrator.start(first)
         if self._control is not None:
             listener = Listener(self._control, after, lambda m: orchestrator.post(Message(m)), create_ok=True)
             listener.start()
-            ends.callback(listener.close)
+            ends.callback(lambda: listener.close(self._ending.left()))
         if self._writer is not None:
-            _in_background(self._writer.connect)
-        while not self._stopping.wait(0.1) and orchestrator.alive:
+            self._writer.connect()
+        while not self._ending.wait(0.1) and orchestrator.alive:
             pass
-        leaving = _in_background(memory.leaving)  # without it, a successor waits a little longer
+        self._ending.begin()
+        leaving = [in_background(memory.leaving), in_background(watch.close)]  # what may wait for Kafka, at once
+        if self._control is not None:
+            leaving.append(in_background(listener.close))
         orchestrator.stop()
-        wait([leaving], LEAVING_S)
+        wait(leaving, self._ending.left(LEAVING_S))
         if orchestrator.failure is not None:
             sweeper.drop()
             raise orchestrator.failure
@@ -191,19 +199,19 @@ class Serving:
     def _until_it_works(self, work: Callable[[], T]) -> T:
         """What ``work`` returns: Kafka may come up after us, or be away for a while."""
         said = ""
-        while not self._stopping.is_set():
+        while not self._ending.begun:
             try:
                 return work()
             except KafkaUnreachableError as error:
                 if str(error) != said:
                     said = str(error)
                     self._desk.say("WARN", f"{said} Trying again.")
-                self._stopping.wait(AGAIN_S)
+                self._ending.wait(AGAIN_S)
         raise _StoppedError
 
     def _until_done(self, opening: Future[Any]) -> None:
         while not opening.done():
-            if self._stopping.wait(0.05):
+            if self._ending.wait(0.05):
                 raise _StoppedError
         opening.result()
 
@@ -222,9 +230,9 @@ class Serving:
         if self._control is None:
             return {}, Folded(last, ()), [configured]
         presence = self._control.ensure(create_ok=True)
-        while not presence.there and not self._stopping.is_set():
+        while not presence.there and not self._ending.begun:
             self._desk.say("WARN", f"{presence.warning} Trying again.")
-            self._stopping.wait(AGAIN_S)
+            self._ending.wait(AGAIN_S)
             presence = self._control.ensure(create_ok=True)
         if not presence.there:
             raise _StoppedError
@@ -286,7 +294,7 @@ class Serving:
         source = (self._config.left, self._config.right)[side]
         consumer = PlainConsumer(self._config.source_kafka(source).for_librdkafka(Role.CONSUMER), {})
         try:
-            consumer.partitions(topic, 5.0, GRACE_S)
+            consumer.partitions(topic, self._ending.left(ASK_S), GRACE_S)
         except TopicNotFoundError:
             return False
         except EvertableError:
@@ -345,16 +353,3 @@ def _lag(life: Life, watch: TopicWatch) -> Mapping[tuple[str, str], float]:
     live = life.live
     lag = watch.lag(live.number) if live else {}
     return {(source, str(partition)): float(behind) for (source, partition), behind in lag.items()}
-
-
-def _in_background(work: Callable[[], Any]) -> Future[Any]:
-    done: Future[Any] = Future()
-
-    def run() -> None:
-        try:
-            done.set_result(work())
-        except BaseException as error:
-            done.set_exception(error)
-
-    threading.Thread(target=run, name="evertable-background", daemon=True).start()
-    return done

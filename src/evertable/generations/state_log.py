@@ -13,6 +13,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from evertable.changelog.kafka import GRACE_S, PASSING, QUIET, PlainConsumer, explain, place
 from evertable.config import KafkaProperties, Role
 from evertable.errors import EvertableError, KafkaUnreachableError, TopicNotFoundError
+from evertable.generations.ending import Ending
 
 log = logging.getLogger(__name__)
 
@@ -35,13 +36,19 @@ _READING = {
 _WRITING = {"acks": "all", "linger.ms": 0, "reconnect.backoff.max.ms": 1_000}
 TRANSACTION_MS = 10_000
 """After which the broker gives up a transaction that nobody ends."""
+_LEAST_S = 0.5
+_ASK_S = 5.0
+"""For what a broker that is there says at once; whoever asks for more asks again."""
 
 
 class StateLog:
     """One app's state topic; its clients are made when they are needed."""
 
-    def __init__(self, kafka: KafkaProperties, topic: str, replication: int, timeout_s: float) -> None:
+    def __init__(
+        self, kafka: KafkaProperties, topic: str, replication: int, timeout_s: float, ending: Ending | None = None
+    ) -> None:
         self.topic = topic
+        self.ending = ending or Ending()
         self.servers = kafka.for_librdkafka(Role.ADMIN).get("bootstrap.servers", "")
         self._kafka = kafka
         self._replication = replication
@@ -50,7 +57,7 @@ class StateLog:
     def reader(self, offset: int = OFFSET_BEGINNING, timeout_s: float | None = None) -> StateReader:
         """Reads from there on, each time within ``timeout_s``."""
         timeout_s = self._timeout_s if timeout_s is None else timeout_s
-        return StateReader(self._kafka.for_librdkafka(Role.CONSUMER), self.topic, offset, timeout_s)
+        return StateReader(self._kafka.for_librdkafka(Role.CONSUMER), self.topic, offset, timeout_s, self.ending)
 
     def make(self) -> None:
         """Makes the topic if it is missing, and waits until it can be used."""
@@ -80,7 +87,7 @@ class StateLog:
 
     def append(self, key: str, value: bytes | None, timeout_s: float | None = None) -> int:
         """Adds one record, whoever owns the app, and returns its offset when it is there."""
-        timeout_s = self._timeout_s if timeout_s is None else timeout_s
+        timeout_s = self._left(self._timeout_s if timeout_s is None else timeout_s)
         producer = Producer(
             {
                 **self._kafka.for_librdkafka(Role.PRODUCER),
@@ -104,9 +111,13 @@ class StateLog:
         """What an operator should read."""
         return explain(error, self.topic, self.servers)
 
+    def _left(self, most_s: float) -> float:
+        """How long a call may take, the app's own end regarded; what is quick is always tried."""
+        return max(_LEAST_S, self.ending.left(most_s))
+
     def _partitions(self, consumer: PlainConsumer) -> list[int]:
         try:
-            return consumer.partitions(self.topic, self._timeout_s)
+            return consumer.partitions(self.topic, self._left(min(_ASK_S, self._timeout_s)))
         except TopicNotFoundError:
             return []
 
@@ -114,7 +125,7 @@ class StateLog:
         admin = AdminClient({**self._kafka.for_librdkafka(Role.ADMIN)}, logger=QUIET)
         wanted = NewTopic(self.topic, 1, self._replication, config=SETTINGS)
         try:
-            admin.create_topics([wanted], request_timeout=self._timeout_s)[self.topic].result()
+            admin.create_topics([wanted], request_timeout=self._left(self._timeout_s))[self.topic].result()
             log.info("Made the state topic '%s'", self.topic)
         except KafkaException as problem:
             error: KafkaError = problem.args[0]
@@ -131,8 +142,9 @@ class StateLog:
 class StateReader:
     """Reads the state topic's committed records in order."""
 
-    def __init__(self, properties: dict[str, Any], topic: str, offset: int, timeout_s: float) -> None:
+    def __init__(self, properties: dict[str, Any], topic: str, offset: int, timeout_s: float, ending: Ending) -> None:
         self._topic = topic
+        self._ending = ending
         self._timeout_s = timeout_s
         self.next = 0
         """The offset that is read next."""
@@ -144,7 +156,7 @@ class StateReader:
         deadline = time.monotonic() + self._timeout_s
         end = self._end()
         while self.next < end:
-            if time.monotonic() > deadline:
+            if self._ending.left(deadline - time.monotonic()) <= 0:
                 raise KafkaUnreachableError(
                     f"Kafka at {self._consumer.servers} did not show all of '{self._topic}' in {self._timeout_s:g} s.",
                     "Check the broker.",
@@ -171,7 +183,7 @@ class StateReader:
         """Behind the last record that is not part of an open transaction."""
         try:
             end: int = self._consumer.kafka.get_watermark_offsets(
-                TopicPartition(self._topic, 0), timeout=self._timeout_s
+                TopicPartition(self._topic, 0), timeout=max(_LEAST_S, self._ending.left(self._timeout_s))
             )[1]
         except KafkaException as problem:
             raise self._consumer.error(problem.args[0], self._topic) from problem

@@ -24,6 +24,7 @@ from evertable.changelog.kafka import place
 from evertable.config import Config, KafkaProperties
 from evertable.config.names import STATE
 from evertable.errors import EvertableError, FencedError, KafkaUnreachableError, StateFormatError
+from evertable.generations.ending import Ending
 from evertable.generations.ownership import LEASE_S, LEAVING_S, Ownership, Sign
 from evertable.generations.records import LastOwner, Owner, Record, about_owners, decode, encode
 from evertable.generations.state import Memory, State
@@ -57,7 +58,14 @@ class StateTopic:
     """
 
     def __init__(
-        self, kafka: KafkaProperties, prefix: str, app: str, replication: int = 1, *, timeout_s: float = 30.0
+        self,
+        kafka: KafkaProperties,
+        prefix: str,
+        app: str,
+        replication: int = 1,
+        *,
+        timeout_s: float = 30.0,
+        ending: Ending | None = None,
     ) -> None:
         self.app = app
         self.owner = Owner(
@@ -67,7 +75,8 @@ class StateTopic:
             started=datetime.now(UTC).isoformat(timespec="seconds"),
         )
         self._transactional_id = f"{prefix}.{app}"
-        self._log = StateLog(kafka, f"{prefix}.{app}.{STATE}", replication, timeout_s)
+        self._log = StateLog(kafka, f"{prefix}.{app}.{STATE}", replication, timeout_s, ending)
+        self._ending = self._log.ending
         self._timeout_s = timeout_s
         self._lock = threading.RLock()
         self._memory = Memory()
@@ -77,9 +86,10 @@ class StateTopic:
         self._claimed = False
 
     @classmethod
-    def of(cls, config: Config) -> Self:
+    def of(cls, config: Config, ending: Ending) -> Self:
         """That of the configured app."""
-        return cls(config.changelog_kafka, config.changelog.prefix, config.app, config.changelog.replication)
+        changelog = config.changelog
+        return cls(config.changelog_kafka, changelog.prefix, config.app, changelog.replication, ending=ending)
 
     @property
     def topic(self) -> str:
@@ -203,22 +213,26 @@ class StateTopic:
             raise self._fenced
         deadline = time.monotonic() + timeout_s
         while True:
-            left = max(_AGAIN_S, deadline - time.monotonic())
+            attempt = time.monotonic() + self._left(deadline, _ATTEMPT_S)
             try:
                 if self._producer is None:
-                    self._regain(min(left, _ATTEMPT_S))
-                return self._transact(values, min(left, _ATTEMPT_S))
+                    self._regain(attempt)
+                return self._transact(values, self._left(attempt))
             except KafkaException as problem:
                 error: KafkaError = problem.args[0]
                 self._producer = None  # the next one's beginning ends what this one left open
-                if error.code() in _DENIED or time.monotonic() >= deadline:
+                if error.code() in _DENIED or self._left(deadline) <= _AGAIN_S:
                     raise self._log.error(error) from problem
                 log.debug("state_write_retried", error=error.str())
             except KafkaUnreachableError:
                 self._producer = None
-                if time.monotonic() >= deadline:
+                if self._left(deadline) <= _AGAIN_S:
                     raise
             time.sleep(_AGAIN_S)
+
+    def _left(self, deadline: float, most_s: float = _ATTEMPT_S) -> float:
+        """How long a call may take, the app's own end regarded; never nothing, so that what is quick is done."""
+        return max(_AGAIN_S, min(most_s, self._ending.left(deadline - time.monotonic())))
 
     def _transact(self, values: Mapping[str, bytes | None], timeout_s: float) -> None:
         assert self._producer is not None  # noqa: S101 - by the only caller
@@ -233,14 +247,15 @@ class StateTopic:
         producer.init_transactions(timeout_s)
         self._producer = producer
 
-    def _regain(self, timeout_s: float) -> None:
+    def _regain(self, deadline: float) -> None:
         """Becomes able to write again, unless another one has claimed the app.
 
         A transaction that an outage has cut off looks to Kafka like that of a stranger; who claimed last tells.
         """
-        self._stop_if_succeeded(self._look(timeout_s))
-        self._shut_others_out(timeout_s)
-        self._stop_if_succeeded(self._look(timeout_s))  # one that claimed before it was shut out has seen nothing of us
+        self._stop_if_succeeded(self._look(self._left(deadline)))
+        self._shut_others_out(self._left(deadline))
+        # One that claimed before it was shut out has seen nothing of us.
+        self._stop_if_succeeded(self._look(self._left(deadline)))
 
     def _look(self, timeout_s: float) -> Ownership:
         """Who has claimed the app since we did."""
@@ -270,6 +285,9 @@ class StateTopic:
 
     def _say(self, value: bytes | None) -> None:
         """Tells the others something about this one, whether it still owns the app or not; they can do without."""
+        if not self._ending.left():
+            log.warning("owner_unheard", error="There was no time left to say it.")
+            return
         try:
             self._log.append(self.owner.key, value, _FAREWELL_S)
         except EvertableError as error:

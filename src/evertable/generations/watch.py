@@ -142,11 +142,11 @@ class TopicWatch:
         self._thread.start()
         return self
 
-    def close(self) -> None:
-        """Ends the thread, when the look it may be at is over."""
+    def close(self, timeout_s: float | None = None) -> None:
+        """Ends the thread, when the look it may be at is over; waits so long at most."""
         self._closing.set()
         if self._thread.ident is not None:
-            self._thread.join()
+            self._thread.join(timeout_s)
 
     def __enter__(self) -> Self:
         return self.start()
