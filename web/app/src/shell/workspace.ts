@@ -46,9 +46,15 @@ const KEY = 'evertable.wiring';
         @if (narrow()) {
           <div class="veil" (click)="turn()"></div>
         }
-        <aside id="wiring" aria-labelledby="wiring-title" [attr.role]="narrow() ? 'dialog' : null" [attr.aria-modal]="narrow() || null">
+        <div
+          class="side"
+          id="wiring"
+          aria-labelledby="wiring-title"
+          [attr.role]="narrow() ? 'dialog' : 'complementary'"
+          [attr.aria-modal]="narrow() || null"
+        >
           <et-wiring-panel (closed)="turn()" />
-        </aside>
+        </div>
       }
     </div>
   `,

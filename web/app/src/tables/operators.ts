@@ -15,3 +15,12 @@ export function isForOperators(name: string): boolean {
 export function firstChoice(names: readonly string[]): string | null {
   return names.filter((name) => !isForOperators(name)).at(-1) ?? names[0] ?? null;
 }
+
+/** Elements are found by these; a table's name may hold blanks, which an id must not. */
+export function tabId(name: string): string {
+  return `tab-${encodeURIComponent(name)}`;
+}
+
+export function panelId(name: string): string {
+  return `panel-${encodeURIComponent(name)}`;
+}

@@ -2,7 +2,7 @@ import { ChangeDetectionStrategy, Component, effect, inject, signal, untracked }
 import { LiveTable } from '@evertable/angular';
 import { LogView } from '../log/log-view';
 import { ChosenTable } from './chosen-table';
-import { LOGS } from './operators';
+import { LOGS, panelId, tabId } from './operators';
 
 /** As many as people go to and fro between; each one costs a subscription. */
 const KEPT = 3;
@@ -17,8 +17,8 @@ const KEPT = 3;
     @for (name of kept(); track name) {
       <div
         role="tabpanel"
-        [id]="'panel-' + name"
-        [attr.aria-labelledby]="'tab-' + name"
+        [id]="panelId(name)"
+        [attr.aria-labelledby]="tabId(name)"
         [class.behind]="name !== chosen.name()"
         [inert]="name !== chosen.name()"
       >
@@ -40,6 +40,8 @@ const KEPT = 3;
 export class TableStage {
   protected readonly chosen = inject(ChosenTable);
   protected readonly logs = LOGS;
+  protected readonly tabId = tabId;
+  protected readonly panelId = panelId;
   /** Most recently looked at last. */
   private readonly recent = signal<readonly string[]>([]);
   /** In an order that stays, so that no element is moved: a moved grid would lose its place. */

@@ -7,15 +7,17 @@ import {
   inject,
   linkedSignal,
 } from '@angular/core';
-import { short, whole } from '../words';
+import { counted, short } from '../words';
 import { ChosenTable } from './chosen-table';
-import { DEAD_LETTERS, isForOperators } from './operators';
+import { DEAD_LETTERS, isForOperators, panelId, tabId } from './operators';
 import { TableList } from './table-list';
 
 interface Tab {
   readonly name: string;
   readonly rows: string;
-  readonly label: string;
+  readonly id: string;
+  readonly panel: string;
+  readonly title: string;
   readonly alarming: boolean;
   readonly beginsOperators: boolean;
 }
@@ -38,16 +40,16 @@ const STEPS: Record<string, (place: number, last: number) => number> = {
         <button
           role="tab"
           type="button"
-          [id]="'tab-' + tab.name"
+          [id]="tab.id"
           [class.operators]="tab.beginsOperators"
           [class.alarming]="tab.alarming"
           [attr.aria-selected]="tab.name === chosen.name()"
-          [attr.aria-label]="tab.label"
-          [attr.aria-controls]="'panel-' + tab.name"
+          [attr.aria-controls]="tab.name === chosen.name() ? tab.panel : null"
+          [title]="tab.title"
           [tabIndex]="tab.name === stop() ? 0 : -1"
           (click)="chosen.choose(tab.name)"
         >
-          {{ tab.name }} <span class="rows">{{ tab.rows }}</span>
+          {{ tab.name }} <span class="rows">{{ tab.rows }}</span><span class="unseen"> rows</span>
         </button>
       }
     </div>
@@ -66,7 +68,9 @@ export class TableTabs {
       return {
         name,
         rows: rows === null ? '–' : short(rows),
-        label: `${name}, ${rows === null ? 'no rows yet' : `${whole(rows)} rows`}`,
+        id: tabId(name),
+        panel: panelId(name),
+        title: rows === null ? 'no rows yet' : counted(rows, 'row'),
         alarming: name === DEAD_LETTERS && (rows ?? 0) > 0,
         beginsOperators: name === first,
       };
@@ -99,6 +103,6 @@ export class TableTabs {
   }
 
   private button(name: string): HTMLElement | null {
-    return this.element.ownerDocument.getElementById(`tab-${name}`);
+    return this.element.ownerDocument.getElementById(tabId(name));
   }
 }

@@ -16,10 +16,10 @@ import { WiringNow } from './wiring-now';
   imports: [FlowChart, SwapForm, SwapProgress, SwapStory, WiringNow],
   styleUrl: './wiring-panel.css',
   template: `
-    <header>
+    <div class="head">
       <h2 id="wiring-title" tabindex="-1">Wiring</h2>
       <button class="plain" type="button" (click)="closed.emit()">Close</button>
-    </header>
+    </div>
     @if (status.refusal(); as refusal) {
       <p class="missing">{{ words(refusal) }}</p>
     } @else if (!status.row()) {
