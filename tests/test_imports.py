@@ -29,6 +29,8 @@ SHELLS = {
     "generations/topic_ids.py": {"confluent_kafka"},
     "generations/watch.py": {"confluent_kafka"},
     "broker/embedded.py": {"confluent_kafka"},
+    "demo/feeder.py": {"confluent_kafka"},
+    "demo/sending.py": {"confluent_kafka"},
     # All of a folder, but for PURE:
     "client": {"httpx", "websockets"},
     "server": {"starlette", "uvicorn", "websockets", "prometheus_client"},

@@ -72,10 +72,21 @@ class _StoppedError(Exception):
 
 
 class Serving:
-    """One app, from nothing to serving and back; ``run`` returns when ``stop`` was called or it cannot go on."""
+    """One app, from nothing to serving and back; ``run`` returns when ``stop`` was called or it cannot go on.
 
-    def __init__(self, config: Config, *, reset_wiring: bool = False, on_up: Callable[[str], None] = print) -> None:
+    ``folder`` is for what it keeps on disk, where the configuration does not say; ``on_up`` hears the server's address.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        reset_wiring: bool = False,
+        folder: Path | None = None,
+        on_up: Callable[[str], None] = print,
+    ) -> None:
         self._config = config
+        self._folder = folder or state_dir()
         self._reset_wiring = reset_wiring
         self._on_up = on_up
         self._keys = keys_of(config)
@@ -91,6 +102,11 @@ class Serving:
         self._catalog = Catalog(names, self._desk.tables)
         self._control = ControlTopic(config.kafka, config.control.topic) if config.control.enabled else None
         self._writer = Writer(self._control) if self._control else None
+
+    @property
+    def ready(self) -> bool:
+        """Whether every public name shows a table."""
+        return self._catalog.ready
 
     def stop(self) -> None:
         """From any thread, or a signal's handler."""
@@ -120,7 +136,7 @@ class Serving:
         config = self._config
         with ExitStack() as ends:
             self._desk.say("INFO", f"Starting, app {config.app}")
-            log = state_dir() / config.app / "spark.log"
+            log = self._folder / config.app / "spark.log"
             log.parent.mkdir(parents=True, exist_ok=True)
             memory = StateTopic.of(config, self._ending)
             ends.callback(memory.close)  # last of all: it is what a successor waits for
@@ -134,7 +150,7 @@ class Serving:
             except _StoppedError:
                 return
             topics = ends.enter_context(changelog_topics(config))
-            checkpoints = config.engine.checkpoint_dir or str(state_dir() / "checkpoints")
+            checkpoints = config.engine.checkpoint_dir or str(self._folder / "checkpoints")
             site = Site(config, topics, engine, f"{checkpoints}/{config.app}", self._catalog.ring, self._counts)
             with suppress(_StoppedError):
                 self._serve(site, state, memory, hub, ends)

@@ -1,0 +1,28 @@
+"""``evertable send``: a record to a topic, to try things out."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import typer
+
+
+def send(
+    topic: str = typer.Argument(help="The topic to write to."),
+    records: list[str] = typer.Argument(None, metavar="[RECORD]...", help="Their values; standard input, if not said."),
+    key: str | None = typer.Option(None, "--key", help="The key of each record."),
+    kafka: str | None = typer.Option(None, "--kafka", metavar="HOST:PORT", help="The broker; else evertable.yaml's."),
+    config_file: Path | None = typer.Option(None, "--config", help="evertable.yaml, if not said."),
+) -> None:
+    """Write records to a topic as they stand, good ones or bad ones; from standard input, one for each line.
+
+    Example:  evertable send users_v1 '{"userId": "u1", "age": "forty-two"}' --kafka 127.0.0.1:9092
+    """
+    from evertable.config import Role, load
+    from evertable.demo.sending import send_all
+
+    given = {"bootstrap.servers": kafka} if kafka else load(config_file).kafka.for_librdkafka(Role.PRODUCER)
+    values = [record.encode() for record in records or []] or [line.rstrip(b"\n") for line in sys.stdin.buffer]
+    send_all(given, topic, values, None if key is None else key.encode())
+    typer.echo(f"Sent {len(values)} record{'' if len(values) == 1 else 's'} to {topic}.")
