@@ -37,8 +37,8 @@ In another terminal, while you watch:
       {WORLDS[0].what} turn into {WORLDS[1].what}, in the same table, without a blink
   evertable swap --join left
       each user with every record of theirs, instead of the newest: final_ui grows
-  evertable send {WORLDS[0].topics[0]} '{{"userId": "u1", "age": "forty-two"}}' --kafka {self.kafka}
-      a record with a wrong type: the tables go on, and dead_letters says what was wrong (with {WORLDS[0].topics[0]} wired)
+  evertable send {users} '{{"userId": "u1", "age": "forty-two"}}' --kafka {self.kafka}
+      an age that is no number: the tables go on, and dead_letters says what was wrong with it
 
 Ctrl-C stops everything.
 """
