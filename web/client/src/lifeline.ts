@@ -196,7 +196,6 @@ export class Lifeline {
   /** The tab is seen again, or the network is back: no reason to wait, and every reason to doubt. */
   #returned(): void {
     const { state, retryAt } = this.#connection;
-    if (!this.#stopReturn) return;
     if (state === 'refused') {
       if (this.tokens.mayChange) this.#askNow();
     } else if (this.#openingAt !== null) {
@@ -210,7 +209,6 @@ export class Lifeline {
 
   /** Nobody needs it: nothing is left but the state. */
   #rest(): void {
-    if (!this.#stopReturn) return;
     this.#stop();
     this.#tell({ state: 'connecting', attempts: 0, retryAt: null, reason: null });
   }

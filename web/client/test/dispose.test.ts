@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { answer, errorFrame, live, pageFrame, settle, states, viewer, World } from './world';
+import { answer, errorFrame, later, live, pageFrame, settle, states, viewer, World } from './world';
 
 describe('dispose', () => {
   it('ends everything, tells so once, and may be called again', async () => {
@@ -98,6 +98,24 @@ describe('dispose', () => {
       expect(world.left).toBe(0);
       expect(client.connection.state).toBe('disposed');
     }
+  });
+
+  it('leaves nothing while a refused client asks for another token', async () => {
+    const world = new World();
+    const slow = later<string>();
+    let count = 0;
+    const client = world.client({ token: () => (++count === 1 ? 'old' : slow.promise) });
+    client.subscribe('t', {}, viewer());
+    await settle();
+    world.fetch = async () => answer(401);
+    world.socket.end();
+    await world.pass(5_000);
+    client.dispose();
+    slow.resolve('new');
+    await world.pass(60_000);
+    expect(count).toBe(2);
+    expect(world.sockets).toHaveLength(1);
+    expect(world.left).toBe(0);
   });
 
   it('may come from within any callback', async () => {

@@ -120,7 +120,8 @@ export class World {
   async pass(ms: number): Promise<void> {
     const end = this.time + ms;
     await settle();
-    for (;;) {
+    for (let fired = 0; ; fired++) {
+      if (fired > 10_000) throw new Error('timers go on for ever');
       const [next] = [...this.timers].filter(({ at }) => at <= end).sort((one, other) => one.at - other.at);
       if (!next) break;
       this.timers.delete(next);
