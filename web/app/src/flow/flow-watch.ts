@@ -25,6 +25,7 @@ export class FlowWatch {
   private readonly taken = signal<readonly Sample[]>([]);
   private readonly built = signal<BuildProgress | null>(null);
   private before: Count | null = null;
+  private looking = false;
 
   readonly samples = this.taken.asReadonly();
   readonly build = this.built.asReadonly();
@@ -43,6 +44,8 @@ export class FlowWatch {
   }
 
   private async look(): Promise<void> {
+    if (this.looking) return; // a slow server is not asked twice
+    this.looking = true;
     try {
       const told = (await (await this.evertable.request('api/status')).json()) as Answer;
       const at = Date.now();
@@ -54,6 +57,8 @@ export class FlowWatch {
       this.built.set(known ? { generation, fraction: Math.min(Math.max(fraction, 0), 1) } : null);
     } catch {
       // the connection tells of it; the chart has a gap
+    } finally {
+      this.looking = false;
     }
   }
 }

@@ -29,7 +29,7 @@ const SHADES: Record<Shade, string> = { system: 'Auto', light: 'Light', dark: 'D
   template: `
     <img src="logo.svg" alt="" width="24" height="24" />
     <h1>Evertable</h1>
-    <span class="connection" role="status" [attr.data-tone]="connection().tone">{{ connection().words }}</span>
+    <span class="connection" role="status" [attr.data-tone]="connection().tone" [title]="why()">{{ connection().words }}</span>
     <span class="figures">
       @if (figures(); as said) {
         <span class="flow">{{ said.rate }}<span class="wide"> newest row</span> {{ said.age }}</span>
@@ -70,6 +70,7 @@ export class PageHeader {
   protected readonly letters = DEAD_LETTERS;
 
   protected readonly connection = computed(() => wordsFor(this.evertable.connection(), this.now()));
+  protected readonly why = computed(() => this.evertable.connection().reason?.message ?? '');
   protected readonly shade = computed(() => SHADES[this.theme.shade()]);
   protected readonly figures = computed(() => {
     const { rate: rows, age } = this.flow.now() ?? {};

@@ -1,5 +1,16 @@
 import { DOCUMENT } from '@angular/common';
-import { ChangeDetectionStrategy, Component, DestroyRef, inject, signal } from '@angular/core';
+import {
+  ChangeDetectionStrategy,
+  Component,
+  computed,
+  DestroyRef,
+  effect,
+  inject,
+  signal,
+  untracked,
+} from '@angular/core';
+import { Title } from '@angular/platform-browser';
+import { ChosenTable } from '../tables/chosen-table';
 import { TableList } from '../tables/table-list';
 import { TableStage } from '../tables/table-stage';
 import { TableTabs } from '../tables/table-tabs';
@@ -62,13 +73,14 @@ const KEY = 'evertable.wiring';
 export class Workspace {
   protected readonly list = inject(TableList);
   protected readonly words = inWords;
+  private readonly chosen = inject(ChosenTable);
   private readonly document = inject(DOCUMENT);
   private readonly window = this.document.defaultView as Window;
 
   /** Too little room for two things side by side. */
   protected readonly narrow = signal(false);
   protected readonly open = signal(false);
-  protected readonly covered = () => this.narrow() && this.open();
+  protected readonly covered = computed(() => this.narrow() && this.open());
 
   constructor() {
     const query = this.window.matchMedia(NARROW);
@@ -77,6 +89,12 @@ export class Workspace {
     query.addEventListener('change', look);
     inject(DestroyRef).onDestroy(() => query.removeEventListener('change', look));
     this.open.set(!this.narrow() && this.kept());
+    const title = inject(Title);
+    effect(() => {
+      const name = this.chosen.name();
+      title.setTitle(name === null ? 'Evertable' : `${name} · Evertable`);
+      if (untracked(this.covered)) this.open.set(false); // who chose a table wants to see it
+    });
   }
 
   protected turn(): void {

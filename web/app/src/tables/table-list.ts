@@ -1,4 +1,4 @@
-import { computed, DestroyRef, effect, Injectable, inject, signal } from '@angular/core';
+import { computed, DestroyRef, effect, Injectable, inject, signal, untracked } from '@angular/core';
 import { Evertable } from '@evertable/angular';
 import type { Refusal } from '@evertable/client';
 import { refusalOf } from '../shell/refusals';
@@ -26,7 +26,7 @@ export class TableList {
   constructor() {
     const isLive = computed(() => this.evertable.connection().state === 'live');
     effect(() => {
-      if (isLive() || this.listed() === null) void this.ask();
+      if (isLive() || untracked(this.listed) === null) void this.ask();
     });
   }
 

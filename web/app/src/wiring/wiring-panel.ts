@@ -1,4 +1,5 @@
 import { ChangeDetectionStrategy, Component, inject, output } from '@angular/core';
+import type { Refusal } from '@evertable/client';
 import { FlowChart } from '../flow/flow-chart';
 import { FlowWatch } from '../flow/flow-watch';
 import { inWords } from '../shell/refusals';
@@ -21,7 +22,7 @@ import { WiringNow } from './wiring-now';
       <button class="plain" type="button" (click)="closed.emit()">Close</button>
     </div>
     @if (status.refusal(); as refusal) {
-      <p class="missing">{{ words(refusal) }}</p>
+      <p class="missing">{{ unwired(refusal) }}</p>
     } @else if (!status.row()) {
       <p class="missing" role="status">{{ status.starting() ? 'The server has just started. How things are wired shows soon.' : 'Asking how things are wired …' }}</p>
     } @else {
@@ -47,7 +48,13 @@ export class WiringPanel {
 
   protected readonly status = inject(Status);
   protected readonly flow = inject(FlowWatch);
-  protected readonly words = inWords;
+  /** Without an orchestrator there is no table that it would tell its status in. */
+  protected unwired(refusal: Refusal): string {
+    return inWords(
+      refusal.condition === 'TABLE_NOT_FOUND' ? { ...refusal, condition: 'CONTROL_DISABLED' } : refusal,
+    );
+  }
+
   protected readonly rate = rate;
   protected readonly span = span;
 }
