@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,20 +16,23 @@ import yaml
 from tests.serving.rig import Http
 from tests.waiting import wait_until
 
+SERVE = ("-c", "from evertable.cli import main; main()")
+
 
 class Process(Http):
     """A process group; what it prints is kept."""
 
-    def __init__(self, configuration: dict[str, Any], folder: Path) -> None:
+    def __init__(self, configuration: dict[str, Any], folder: Path, program: Sequence[str] = SERVE) -> None:
         path = folder / "evertable.yaml"
         path.write_text(yaml.safe_dump(configuration, sort_keys=False))
         self.lines: list[str] = []
         self._process = subprocess.Popen(
-            [sys.executable, "-c", "from evertable.cli import main; main()", "serve", str(path)],
+            [sys.executable, *program, "serve", str(path)],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
+            cwd=Path(__file__).parents[2],
             env={**os.environ, "XDG_STATE_HOME": str(folder), "NO_COLOR": "1"},
         )
         self._reading = threading.Thread(target=self._read, daemon=True)
@@ -62,6 +66,10 @@ class Process(Http):
         """Asks it to end, and says how it did."""
         self._process.send_signal(signal.SIGTERM)
         return self._process.wait(60)
+
+    def wait(self) -> int:
+        """Waits until it ends by itself, and says how it did."""
+        return self._process.wait(90)
 
     def __exit__(self, *_: object) -> None:
         self.http.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import uuid
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from tests.serving.conftest import Configured, Pair
 from tests.serving.process import Process
-from tests.serving.rig import ACCOUNTS, USERS, App, Http, Records
+from tests.serving.rig import ACCOUNTS, USERS, App, Http, Records, settings
+from tests.serving.trouble import fresh_name
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
@@ -83,6 +85,34 @@ def test_killed_at_any_moment_it_comes_back_right(
         assert [path.name for path in checkpoints.iterdir()] == [f"g{status['generation']:06d}"]
         assert fourth.end() == 0
         assert fourth.lines[-1] == "Stopped."
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_killed_around_the_flip_the_new_generation_is_taken_up(
+    broker: EmbeddedBroker, pairs: dict[str, Pair], tmp_path: Path, moment: str
+) -> None:
+    """It was remembered before anyone saw it: right before the flip it is live already, for whoever comes next."""
+    app = fresh_name("k")
+    configuration = settings(broker.bootstrap, app, pairs["a"], tmp_path, swap={"linger_s": 60})
+    with Process(configuration, tmp_path, ("-m", "tests.serving.dying", moment, "2")) as first:
+        first.wait_live()
+        first.control({"usersTopic": pairs["b"][0], "accountsTopic": pairs["b"][1]})
+        assert first.wait() == -signal.SIGKILL
+        assert not first.said("Generation 2 published")
+    with Process(configuration, tmp_path) as second:
+        status = second.wait_live()
+        assert (status["generation"], status["usersTopic"], status["accountsTopic"]) == (2, *pairs["b"])
+        assert second.said("Resuming generation 2")
+        assert marks(second) == ({"b"}, 40)
+        assert second.publication == 3  # the second was given, whether someone saw it or not
+        assert [row["result"] for row in second.rows("control_raw")] == ["applied"]
+        wait_until(lambda: own_topics(broker, app) == [f"evertable.{app}.g000002", f"evertable.{app}.state"])
+        assert [path.name for path in (tmp_path / "checkpoints" / app).iterdir()] == ["g000002"]
+        rollback = second.http.post("/api/rollback").json()
+        assert second.verdict((rollback["partition"], rollback["offset"]))["result"] == "applied"
+        assert second.status["usersTopic"] == pairs["a"][0]
+        assert second.end() == 0
 
 
 @pytest.mark.timeout(240)
