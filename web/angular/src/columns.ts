@@ -37,6 +37,18 @@ export function sameColumns(one: readonly Column[], other: readonly Column[]): b
   );
 }
 
+/** Columns in the order that people gave them, `before`; new ones next to the neighbour that they come with. */
+export function arranged(columns: readonly Column[], before: readonly string[]): Column[] {
+  const known = new Map(columns.map((column) => [column.name, column]));
+  const order = before.flatMap((name) => known.get(name) ?? []);
+  for (const [at, column] of columns.entries()) {
+    if (before.includes(column.name)) continue;
+    const neighbour = columns[at - 1];
+    order.splice(neighbour ? order.indexOf(neighbour) + 1 : 0, 0, column);
+  }
+  return order;
+}
+
 /** Gives columns that leave room on the right more of it. */
 export function spread(api: GridApi, width: number): void {
   const columns = api.getAllDisplayedColumns();

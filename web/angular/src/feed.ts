@@ -150,18 +150,24 @@ export class Feed {
   private refuse(reason: Refusal): void {
     const refused = this.asking;
     const missing = this.latest?.missing ?? [];
-    this.pending = false;
-    if (missing.some((name) => !this.gone.includes(name))) {
+    if (!ABOUT_VIEWS.has(reason.condition)) {
+      this.pending = true; // Another view would fare no better; the client goes on trying this one.
+      this.screen.refused(reason);
+    } else if (missing.some((name) => !this.gone.includes(name))) {
       this.lose(missing);
     } else if (sameQuery(refused, this.wanted) && !sameQuery(refused, this.best)) {
       this.send(this.best);
     } else {
       this.screen.refused(reason);
+      this.pending = false;
       const next = [this.good, BARE].find((query) => query !== null && !sameQuery(query, refused));
-      if (this.latest && next) this.send(next);
+      if (this.latest && next && !sameQuery(refused, BARE)) this.send(next);
     }
   }
 }
+
+/** What the server refuses because of the view, not of the table or the socket. */
+const ABOUT_VIEWS = new Set(['COLUMN_NOT_FOUND', 'FILTER_INVALID', 'FILTER_TOO_LONG', 'PAGE_TOO_LARGE']);
 
 /** The rows that would be on screen if the table had this many. */
 function within(

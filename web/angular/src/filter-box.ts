@@ -26,6 +26,7 @@ export interface FilterError {
         #box
         type="search"
         autocomplete="off"
+        maxlength="2000"
         spellcheck="false"
         [attr.aria-label]="texts.filter"
         [attr.aria-invalid]="error() ? true : null"

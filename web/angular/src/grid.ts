@@ -11,7 +11,7 @@ import {
   ScrollApiModule,
 } from 'ag-grid-community';
 import { cellTitle } from './cells.js';
-import { columnDefs, sameColumns, spread } from './columns.js';
+import { arranged, columnDefs, sameColumns, spread } from './columns.js';
 import { flash } from './flash.js';
 import type { Heads } from './header.js';
 import { theme } from './theme.js';
@@ -27,6 +27,7 @@ const MODULES = [
 const ROW_BUFFER = 10;
 const ROW_HEIGHT = 28;
 const BLOCK = 100;
+const SLACK = 8; // Pixels by which the grid misses its own end in very long tables.
 const PLACEHOLDER = {};
 
 /** What the grid tells. */
@@ -82,7 +83,6 @@ export class Grid {
         rowBuffer: ROW_BUFFER,
         rowHeight: ROW_HEIGHT,
         defaultColDef: { sortable: false, resizable: true },
-        maintainColumnOrder: true,
         suppressDragLeaveHidesColumns: true,
         suppressNoRowsOverlay: true,
         suppressAnimationFrame: true,
@@ -137,7 +137,7 @@ export class Grid {
     // Beyond the height that browsers can scroll, the grid's pixels are not the table's, but its rows still are.
     const isScaled = scrollHeight < total * ROW_HEIGHT && rendered > 0;
     const first = isScaled ? rendered + ROW_BUFFER : Math.ceil(top / ROW_HEIGHT);
-    const isAtEnd = scrollHeight > clientHeight && scrollTop + clientHeight >= scrollHeight - 1;
+    const isAtEnd = scrollHeight > clientHeight && scrollTop + clientHeight > scrollHeight - SLACK;
     const begin = isAtEnd ? total - rows : Math.min(first, total - 1);
     return { first: Math.max(0, begin), last: Math.min(Math.max(0, begin) + rows, total) - 1 };
   }
@@ -181,9 +181,10 @@ export class Grid {
 
   private setColumns(columns: readonly Column[], anew: boolean): void {
     const first = this.places.size === 0;
+    const before = anew ? [] : this.columns.map((column) => column.name);
     this.places = new Map(columns.map((column, at) => [column.name, at]));
-    const defs = columnDefs(columns, this.heads, (row, column) => this.lookup(row, column));
-    this.api.updateGridOptions({ columnDefs: defs, maintainColumnOrder: !anew });
+    const defs = columnDefs(arranged(columns, before), this.heads, (row, name) => this.lookup(row, name));
+    this.api.setGridOption('columnDefs', defs);
     if (first && columns.length) spread(this.api, this.host.clientWidth);
   }
 

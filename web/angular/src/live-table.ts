@@ -39,7 +39,7 @@ import { Wishes } from './wishes.js';
   changeDetection: ChangeDetectionStrategy.OnPush,
   encapsulation: ViewEncapsulation.None,
   templateUrl: './live-table.html',
-  styleUrl: './live-table.css',
+  styleUrls: ['./live-table.css', './panels.css', './cells.css'],
 })
 export class LiveTable {
   /** The public name of the table. */

@@ -10,12 +10,12 @@ export class RowWindow {
   private start: number;
   private size: number;
 
-  constructor(
-    private readonly pageSize: number,
-    start = 0,
-  ) {
+  private readonly pageSize: number;
+
+  constructor(pageSize: number, start = 0) {
+    this.pageSize = Math.max(1, Math.floor(pageSize) || 1);
     this.start = Math.max(0, Math.floor(start) || 0);
-    this.size = pageSize;
+    this.size = this.pageSize;
   }
 
   get offset(): number {

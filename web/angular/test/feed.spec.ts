@@ -147,6 +147,23 @@ describe('a feed that is refused', () => {
     expect(refusals.at(-1)).toBeNull();
   });
 
+  it('does not try other views where it is not about the view', () => {
+    feed({ ...BARE, sort: ['n'] });
+    answer(1000);
+    subscription.refuse({ condition: 'TOO_MANY_SUBSCRIPTIONS', message: 'full' });
+    expect(subscription.views.length).toBe(1);
+    expect(refusals.at(-1)).toMatchObject({ condition: 'TOO_MANY_SUBSCRIPTIONS' });
+    answer(1000);
+    expect(refusals.at(-1)).toBeNull();
+  });
+
+  it('gives up when even the bare table is refused', () => {
+    feed({ ...BARE, sort: ['n'] });
+    answer(1000);
+    for (let times = 0; times < 5; times++) subscription.refuse(bad);
+    expect(subscription.views.length).toBe(2);
+  });
+
   it('waits if nothing could ever be shown', () => {
     feed({ ...BARE, filters: ['n >'] });
     subscription.refuse(bad);

@@ -105,10 +105,11 @@ export class LiveTableHarness extends ComponentHarness {
     await (await this.locatorFor('live-pager form')()).dispatchEvent('submit');
   }
 
-  /** Presses a button by what it says: `press('Refresh')`. */
+  /** Presses a button by its name: `press('Refresh')`. */
   async press(text: string): Promise<void> {
     for (const button of await this.locatorForAll('button')()) {
-      if ((await button.text()) === text) return button.click();
+      const name = (await button.getAttribute('aria-label')) ?? (await button.text());
+      if (name === text) return button.click();
     }
     throw new Error(`There is no button '${text}' in the table.`);
   }
