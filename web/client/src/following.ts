@@ -124,7 +124,7 @@ export class Following {
     if (!isNewest) return NOTHING; // nobody waits for it any more
     const last = this.#asked.at(-1) as Asked;
     this.#view = last.view;
-    const held = this.#asked.length === 1 && this.#held?.tag === last.tag ? this.#held.page : null;
+    const held = this.#held?.tag === last.tag ? this.#held.page : null;
     const news = held && held !== this.page ? this.#show(held, null).news : [];
     return telling(...news, { kind: 'refused', reason }); // in this order: a page may clear what was refused
   }

@@ -23,7 +23,6 @@ export class Link {
   #heartbeat: Heartbeat | null = null; // once it is open
   #timer: unknown;
   #pings = 0;
-  #over = false;
 
   constructor(
     private readonly world: Surroundings,
@@ -42,20 +41,16 @@ export class Link {
 
   /** Sends if the socket is open; else nothing is lost, for all begins anew on the next. */
   send(request: Request): void {
-    if (this.#heartbeat && !this.#over) this.#socket.send(JSON.stringify(request));
+    if (this.#heartbeat) this.#socket.send(JSON.stringify(request));
   }
 
   /** Asks for a sign of life now, if that is not done already. */
   ask(): void {
-    if (!this.#heartbeat?.asks(this.world.now())) return;
-    this.send({ type: 'ping', tag: ++this.#pings });
-    this.#watch();
+    if (this.#heartbeat?.asks(this.world.now())) this.send({ type: 'ping', tag: ++this.#pings });
   }
 
-  /** Ends it; nothing is told any more. */
+  /** Ends it; nothing is told any more. May be called again. */
   close(): void {
-    if (this.#over) return;
-    this.#over = true;
     this.world.clearTimeout(this.#timer);
     const socket = this.#socket;
     socket.onopen = socket.onmessage = socket.onclose = null;

@@ -132,10 +132,13 @@ describe('a silent socket', () => {
   it('is asked at once when the tab is seen again, once for many such events', async () => {
     const world = new World();
     const { client } = await live(world);
+    await world.pass(2_000);
     for (let event = 0; event < 100; event++) world.return();
-    expect(world.socket.sentOf('ping')).toHaveLength(1);
+    expect(world.socket.sentOf('ping')).toEqual([{ type: 'ping', tag: 1 }]);
     expect(world.timers.size).toBe(1);
-    await world.pass(5_000);
+    await world.pass(4_999);
+    expect(client.connection.state).toBe('live');
+    await world.pass(1);
     expect(client.connection.state).toBe('stale');
   });
 

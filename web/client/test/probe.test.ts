@@ -76,6 +76,18 @@ describe('a socket that never opened', () => {
     expect(world.timers.size).toBe(1); // for the socket to open
   });
 
+  it('within 10 s is closed before it is asked after, and cannot open any more', async () => {
+    const world = new World();
+    const client = world.client();
+    client.subscribe('t', {}, viewer());
+    world.fetch = () => new Promise(() => {});
+    await world.pass(10_000);
+    expect(world.fetched).toHaveLength(1);
+    expect(world.open).toHaveLength(0);
+    expect(world.socket.onopen).toBeNull();
+    expect(world.timers.size).toBe(1); // for the answer
+  });
+
   it('is not asked after where it did open', async () => {
     const world = new World();
     await live(world);

@@ -75,6 +75,17 @@ describe('views', () => {
     ]);
   });
 
+  it('that are refused before there is any page leave the one that waits for it', async () => {
+    const world = new World();
+    const { subscription, heard } = await live(world, {}, FIRST);
+    world.socket.push({ type: 'waiting', id: '1', tag: 2, table: 'final_ui' });
+    subscription.view(THIRD);
+    world.socket.push(errorFrame(3));
+    expect(heard.refused).toHaveLength(1);
+    world.socket.push(pageFrame({ tag: 2 }));
+    expect(subscription.page?.view).toBe(FIRST);
+  });
+
   it('that are refused when nobody waits for them any more are not told of', async () => {
     const { world, subscription, heard } = await shown();
     subscription.view(THIRD);
