@@ -74,7 +74,7 @@ export class PageHeader {
   protected readonly shade = computed(() => SHADES[this.theme.shade()]);
   protected readonly figures = computed(() => {
     const { rate: rows, age } = this.flow.now() ?? {};
-    if (rows == null || age == null) return null;
+    if (rows == null || age == null || this.evertable.connection().state !== 'live') return null;
     return { rate: `${rate(rows)} rows/s ·`, age: `${span(age)} old` };
   });
   protected readonly deadLetters = computed(() => {

@@ -25,13 +25,7 @@ const KEPT = 3;
         @if (name === logs) {
           <et-log-view />
         } @else {
-          @defer (on immediate) {
-            <live-table [table]="name" />
-          } @placeholder {
-            <p class="coming" role="status">Opening {{ name }} …</p>
-          } @error {
-            <p class="coming" role="alert">A part of the page could not be fetched. Reload to try again.</p>
-          }
+          <live-table [table]="name" />
         }
       </div>
     }

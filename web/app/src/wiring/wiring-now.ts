@@ -1,4 +1,5 @@
 import { ChangeDetectionStrategy, Component, computed, inject } from '@angular/core';
+import { Evertable } from '@evertable/angular';
 import { moment, whole } from '../words';
 import { Status } from './status';
 
@@ -16,7 +17,7 @@ import { Status } from './status';
         <div><dt>join</dt><dd>{{ wiring.join || '–' }}</dd></div>
       </dl>
       <p class="facts">
-        <span class="pill" [attr.data-tone]="tone()">{{ status.state() || 'starting' }}</span>
+        <span class="pill" [attr.data-tone]="tone()">{{ state() }}</span>
         @if (status.generation()) {
           <span>generation {{ status.generation() }}</span>
           <span>{{ rows() }}</span>
@@ -33,9 +34,16 @@ import { Status } from './status';
 })
 export class WiringNow {
   protected readonly status = inject(Status);
+  private readonly evertable = inject(Evertable);
 
+  private readonly connected = computed(() => this.evertable.connection().state === 'live');
+  protected readonly state = computed(() => {
+    const state = this.status.state() || 'starting';
+    return this.connected() ? state : `${state} when last seen`;
+  });
   protected readonly tone = computed(() => {
     const state = this.status.state();
+    if (!this.connected()) return 'calm';
     return state === 'live' ? 'good' : state === 'stale' ? 'bad' : 'wait';
   });
   protected readonly rows = computed(() => `${whole(this.status.rows())} rows`);
