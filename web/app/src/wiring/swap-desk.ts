@@ -57,6 +57,12 @@ export class SwapDesk {
     this.begin({ tone: 'calm', words, settled: true });
   }
 
+  /** The result was read. */
+  dismiss(): void {
+    this.errand()?.row?.stop();
+    this.errand.set(null);
+  }
+
   private async send(path: string, body: object): Promise<void> {
     const errand = this.begin(null);
     try {

@@ -10,9 +10,12 @@ import { SwapDesk } from './swap-desk';
   changeDetection: ChangeDetectionStrategy.OnPush,
   styleUrl: './swap-progress.css',
   template: `
-    <p class="fate" role="status" [attr.data-tone]="desk.fate()?.tone">{{ desk.fate()?.words }}</p>
-    @if (status.coming(); as coming) {
-      <div class="coming">
+    <div class="card" [class.idle]="!desk.fate() && !status.coming()" [attr.data-tone]="desk.fate()?.tone ?? 'wait'">
+      <p class="fate" role="status">{{ desk.fate()?.words }}</p>
+      @if (desk.fate()?.settled) {
+        <button class="plain" type="button" aria-label="Dismiss the result" (click)="desk.dismiss()">Dismiss</button>
+      }
+      @if (status.coming(); as coming) {
         <p>{{ headline() }}</p>
         <progress max="100" [attr.value]="percent()" [attr.aria-label]="headline()"></progress>
         <p class="quiet">
@@ -21,8 +24,8 @@ import { SwapDesk } from './swap-desk';
             <span>· {{ rows() }}</span>
           }
         </p>
-      </div>
-    }
+      }
+    </div>
   `,
 })
 export class SwapProgress {

@@ -108,7 +108,7 @@ describe('the wiring panel', () => {
     client.show('generations', [{ generation: 4, ...wiring, state: 'warming', rows: 1_000 }]);
     await settle();
     await settle();
-    expect(page.querySelector('.coming')?.textContent).toContain('Generation 4 is warming: 62 %');
+    expect(page.querySelector('.card')?.textContent).toContain('Generation 4 is warming: 62 %');
     expect(page.querySelector('progress')?.getAttribute('value')).toBe('62');
   });
 
