@@ -1,8 +1,8 @@
 import type { Page } from '@evertable/client';
 
 /**
- * Makes cells flash that just changed. Two classes in turn: another name starts the animation anew, without asking the
- * browser for a layout in between. The style sheet leaves it out for people who prefer reduced motion.
+ * Makes cells flash that just changed. One that flashes already goes on: what changes all the time glows now and then,
+ * and does not flicker. The style sheet leaves it out for people who prefer reduced motion.
  */
 export function flash(host: HTMLElement, page: Page, cells: readonly (readonly [number, number])[]): void {
   const rows = new Map<number, Set<string>>();
@@ -15,13 +15,14 @@ export function flash(host: HTMLElement, page: Page, cells: readonly (readonly [
     const names = rows.get(Number(element.getAttribute('row-index')));
     if (!names) continue;
     for (const cell of element.querySelectorAll('.ag-cell')) {
-      if (names.has(cell.getAttribute('col-id') ?? '')) restart(cell.classList);
+      if (names.has(cell.getAttribute('col-id') ?? '')) cell.classList.add('live-flash');
     }
   }
 }
 
-function restart(classes: DOMTokenList): void {
-  const again = classes.contains('live-flash');
-  classes.toggle('live-flash', !again);
-  classes.toggle('live-flash-again', again);
+/** Lets cells flash again once they have. */
+export function forgetFlashes(host: HTMLElement): void {
+  host.addEventListener('animationend', ({ target }) => {
+    if (target instanceof Element) target.classList.remove('live-flash');
+  });
 }

@@ -12,7 +12,7 @@ import {
 } from 'ag-grid-community';
 import { cellTitle } from './cells.js';
 import { arranged, columnDefs, sameColumns, spread } from './columns.js';
-import { flash } from './flash.js';
+import { flash, forgetFlashes } from './flash.js';
 import type { Heads } from './header.js';
 import { theme } from './theme.js';
 
@@ -24,7 +24,7 @@ const MODULES = [
   RowApiModule,
   ScrollApiModule,
 ];
-const ROW_BUFFER = 10;
+const ROW_BUFFER = 6;
 const ROW_HEIGHT = 28;
 const BLOCK = 100;
 const SLACK = 8; // Pixels by which the grid misses its own end in very long tables.
@@ -54,6 +54,7 @@ export class Grid {
   private readonly api: GridApi;
   private page: Page | null = null;
   private places = new Map<string, number>();
+  private place: { first: number; last: number } | null = null;
 
   constructor(
     private readonly host: HTMLElement,
@@ -62,6 +63,7 @@ export class Grid {
     nonce: string | null,
   ) {
     const scrolled = () => {
+      this.measure();
       this.prepare();
       events.scrolled();
     };
@@ -96,6 +98,7 @@ export class Grid {
       },
       { modules: MODULES },
     );
+    forgetFlashes(host);
     host.addEventListener('mouseover', (event) => this.explain(event.target));
   }
 
@@ -108,7 +111,10 @@ export class Grid {
     const before = this.page;
     this.page = page;
     if (!before || !sameColumns(before.columns, page.columns)) this.setColumns(page.columns, anew);
-    if (before?.total !== page.total) this.api.setRowCount(page.total, true);
+    if (before?.total !== page.total) {
+      this.api.setRowCount(page.total, true);
+      this.measure();
+    }
     const all = before !== null && before.generation !== page.generation;
     if (before && page.rows !== before.rows) this.refresh(before, page, all);
     if (change.kind === 'patch' && change.cells.length) flash(this.host, page, change.cells);
@@ -118,33 +124,21 @@ export class Grid {
   clear(): void {
     if (!this.page) return;
     this.page = null;
+    this.place = null;
     this.api.setRowCount(0, true);
     this.setColumns([], true);
   }
 
   /** Rows on screen, from the first to the last that is there wholly; null while there are none. */
   get seen(): { first: number; last: number } | null {
-    const total = this.page?.total ?? 0;
-    if (total === 0) return null;
-    const { top, bottom } = this.api.getVerticalPixelRange();
-    const rows = Math.max(1, Math.floor((bottom - top) / ROW_HEIGHT));
-    const rendered = this.api.getFirstDisplayedRowIndex();
-    const {
-      scrollTop = 0,
-      clientHeight = 0,
-      scrollHeight = 0,
-    } = this.host.querySelector('.ag-grid-viewport') ?? {};
-    // Beyond the height that browsers can scroll, the grid's pixels are not the table's, but its rows still are.
-    const isScaled = scrollHeight < total * ROW_HEIGHT && rendered > 0;
-    const first = isScaled ? rendered + ROW_BUFFER : Math.ceil(top / ROW_HEIGHT);
-    const isAtEnd = scrollHeight > clientHeight && scrollTop + clientHeight > scrollHeight - SLACK;
-    const begin = isAtEnd ? total - rows : Math.min(first, total - 1);
-    return { first: Math.max(0, begin), last: Math.min(Math.max(0, begin) + rows, total) - 1 };
+    return this.place;
   }
 
   scrollTo(row: number): void {
     const total = this.page?.total ?? 0;
-    if (total > 0) this.api.ensureIndexVisible(Math.max(0, Math.min(row, total - 1)), 'top');
+    if (total === 0) return;
+    this.api.ensureIndexVisible(Math.max(0, Math.min(row, total - 1)), 'top');
+    this.measure();
   }
 
   /** The columns as they stand, hidden ones included. */
@@ -169,6 +163,25 @@ export class Grid {
 
   destroy(): void {
     this.api.destroy();
+  }
+
+  /** Asks for the place on screen. Not at each change of a cell: browsers would lay everything out for the answer. */
+  private measure(): void {
+    const total = this.page?.total ?? 0;
+    const { top, bottom } = this.api.getVerticalPixelRange();
+    const rows = Math.max(1, Math.floor((bottom - top) / ROW_HEIGHT));
+    const rendered = this.api.getFirstDisplayedRowIndex();
+    const {
+      scrollTop = 0,
+      clientHeight = 0,
+      scrollHeight = 0,
+    } = this.host.querySelector('.ag-grid-viewport') ?? {};
+    // Beyond the height that browsers can scroll, the grid's pixels are not the table's, but its rows still are.
+    const isScaled = scrollHeight < total * ROW_HEIGHT && rendered > 0;
+    const first = isScaled ? rendered + ROW_BUFFER : Math.ceil(top / ROW_HEIGHT);
+    const isAtEnd = scrollHeight > clientHeight && scrollTop + clientHeight > scrollHeight - SLACK;
+    const begin = Math.max(0, isAtEnd ? total - rows : Math.min(first, total - 1));
+    this.place = total === 0 ? null : { first: begin, last: Math.min(begin + rows, total) - 1 };
   }
 
   /** Makes the grid fill the blocks next to the screen: it draws rows twice that it comes to before. */
