@@ -69,9 +69,8 @@ export class EvertableClient {
     this.#lifeline.reconnect();
   }
 
-  /** Ends all subscriptions, timers and listeners, and the socket. */
+  /** Ends all subscriptions, timers and listeners, and the socket. May be called again. */
   dispose(): void {
-    if (this.#disposed) return;
     this.#disposed = true;
     this.#each((subscription) => subscription.dispose());
     this.#lifeline.dispose();

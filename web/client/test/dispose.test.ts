@@ -13,6 +13,7 @@ describe('dispose', () => {
     expect(client.connection).toMatchObject({ state: 'disposed', retryAt: null });
     expect(seen.map(({ state }) => state)).toEqual(['connecting', 'live', 'disposed']);
     expect(heard.pages).toHaveLength(1);
+    expect(world.socket.sentOf('unsubscribe')).toEqual([]); // the socket ends, and all with it
     await world.pass(60_000);
     expect(world.sockets).toHaveLength(1);
     expect(world.left).toBe(0);
@@ -184,13 +185,15 @@ describe('dispose', () => {
 
   it('is the end: whoever goes on is told so', async () => {
     const world = new World();
-    const { client, subscription } = await live(world);
+    let count = 0;
+    const { client, subscription } = await live(world, { token: () => `${++count}` });
     client.dispose();
     const words = 'This EvertableClient was disposed';
     expect(() => client.subscribe('t', {}, viewer())).toThrow(words);
     expect(() => client.reconnect()).toThrow(words);
     expect(() => client.onConnection(() => {})).toThrow(words);
     await expect(client.request('api/status')).rejects.toThrow(words);
+    expect(count).toBe(1);
     expect(() => subscription.view({})).toThrow('This subscription of final_ui was disposed');
   });
 });
