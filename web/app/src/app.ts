@@ -1,6 +1,7 @@
-import { ChangeDetectionStrategy, Component, computed, inject } from '@angular/core';
+import { ChangeDetectionStrategy, Component, computed, effect, inject, untracked } from '@angular/core';
 import { Evertable } from '@evertable/angular';
 import { Login } from './session/login';
+import { Session } from './session/session';
 import { Theme } from './shell/theme';
 import { Workspace } from './shell/workspace';
 import { Status } from './wiring/status';
@@ -28,4 +29,12 @@ export class App {
     const { state, reason } = this.evertable.connection();
     return state === 'refused' ? reason : null;
   });
+
+  constructor() {
+    const { token } = inject(Session);
+    effect(() => {
+      token();
+      if (untracked(this.refusal)) this.evertable.reconnect();
+    });
+  }
 }

@@ -12,6 +12,8 @@ export class Session {
 
   constructor(private readonly window: Window) {
     this.held.set(this.take() ?? this.kept());
+    // a link that is opened in a tab which shows the page already loads nothing anew
+    window.addEventListener('hashchange', () => this.held.update((token) => this.take() ?? token));
   }
 
   enter(token: string): void {

@@ -22,7 +22,9 @@ describe('a session', () => {
   const windowAt = (hash: string, kept: Record<string, string> = {}) => {
     const shown: string[] = [];
     const storage = new Map(Object.entries(kept));
+    const heard: (() => void)[] = [];
     const window = {
+      addEventListener: (_event: string, call: () => void) => heard.push(call),
       location: { hash, pathname: '/', search: '?x=1', reload: vi.fn() },
       history: { replaceState: (_state: unknown, _title: string, url: string) => shown.push(url) },
       sessionStorage: {
@@ -31,7 +33,11 @@ describe('a session', () => {
         removeItem: (key: string) => storage.delete(key),
       },
     };
-    return { window: window as unknown as Window, shown, storage, reload: window.location.reload };
+    const open = (link: string) => {
+      window.location.hash = link;
+      for (const call of heard) call();
+    };
+    return { window: window as unknown as Window, shown, storage, open, reload: window.location.reload };
   };
 
   it('takes the token out of the address and keeps it', () => {
@@ -45,6 +51,16 @@ describe('a session', () => {
     const { window, shown } = windowAt('#final_ui', { 'evertable.token': 'kept' });
     expect(new Session(window).token()).toBe('kept');
     expect(shown).toEqual([]);
+  });
+
+  it('takes the token of a link that is opened while the page is there', () => {
+    const { window, shown, open } = windowAt('#final_ui', { 'evertable.token': 'old' });
+    const session = new Session(window);
+    open('#users_ui');
+    expect(session.token()).toBe('old');
+    open('#token=new');
+    expect(session.token()).toBe('new');
+    expect(shown).toEqual(['/?x=1']);
   });
 
   it('forgets everything', () => {
