@@ -6,6 +6,7 @@ import logging
 import threading
 import uuid
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from confluent_kafka.admin import AclOperation, AdminClient, NewPartitions
@@ -45,7 +46,7 @@ def heard() -> Heard:
     return Heard()
 
 
-def listener(topic: ControlTopic, heard: Heard, after: dict[int, int] | None = None, **more: bool) -> Listener:
+def listener(topic: ControlTopic, heard: Heard, after: dict[int, int] | None = None, **more: Any) -> Listener:
     return Listener(topic, after or {}, heard, check_s=CHECK_S, **more)
 
 
@@ -151,6 +152,20 @@ def test_a_topic_that_was_made_again(
         heard.wait(b"a", b"b", b"c", *again)
         produce_to(broker.bootstrap)(topic.name, [b"last"])
         heard.wait(b"a", b"b", b"c", *again, b"last")
+
+
+def test_a_topic_that_was_made_again_while_nobody_listened(
+    broker: EmbeddedBroker, admin: AdminClient, new_topic: NewTopic, heard: Heard
+) -> None:
+    """Its id tells, also where it holds more than the first one did."""
+    topic = control_topic(broker, new_topic())
+    first = topic.describe().id
+    admin.delete_topics([topic.name])[topic.name].result()
+    wait_until(lambda: topic.ensure(create_ok=True).made)
+    produce_to(broker.bootstrap)(topic.name, [b"0", b"1", b"2"])
+    with listener(topic, heard, {0: 2}, topic_id=first) as ear:
+        heard.wait(b"0", b"1", b"2")
+        assert ear.topic_id == topic.describe().id
 
 
 def test_offsets_behind_the_end(broker: EmbeddedBroker, new_topic: NewTopic, produce: Produce, heard: Heard) -> None:

@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient
 from tests.serving.conftest import Configured, Pair
 from tests.serving.process import Process
 from tests.serving.rig import ACCOUNTS, USERS, App, Http, Records, settings
-from tests.serving.trouble import fresh_name
+from tests.serving.trouble import delete_topic, fresh_name, make_topic
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
@@ -133,6 +133,25 @@ def test_a_restart_takes_up_what_was_live_and_computes_nothing_again(configured:
         assert {row["state"] for row in again.rows("generations")} == {"retired", "live"}
         assert again.http.post("/api/rollback").status_code == 202
         again.wait_for(lambda status: status["joinType"] == "left", "the rollback")
+
+
+@pytest.mark.timeout(240)
+def test_a_control_topic_that_was_made_again_meanwhile_is_read_anew(
+    broker: EmbeddedBroker, configured: Configured
+) -> None:
+    """Though it holds more messages than were read of the one before."""
+    configuration = configured()
+    with App(configuration) as app:
+        app.wait_live()
+        assert app.verdict(app.control({"joinType": "inner"}))["result"] == "applied"
+    topic = configuration.control.topic
+    delete_topic(broker.bootstrap, topic)
+    make_topic(broker.bootstrap, topic, 1)
+    Records(broker.bootstrap).send(topic, [{"joinType": "natural"}, {"joinType": "outer"}])
+    with App(configuration) as again:
+        assert again.wait_live()["joinType"] == "natural"
+        assert f"The control topic '{topic}' was made again; it is read anew" in again.logs
+        assert [again.verdict((0, offset))["result"] for offset in range(2)] == ["applied", "rejected"]
 
 
 @pytest.mark.timeout(240)

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
+from evertable.changelog.outages import Outages
 from evertable.errors import ChangelogError, EvertableError, KafkaUnreachableError, TopicNotFoundError
 
 log = logging.getLogger(__name__)
@@ -46,6 +47,7 @@ GRACE_S = 1.0
 """How long brokers may take to learn of a topic that was just created, and to find a leader for it."""
 
 _ASK_AGAIN_S = 0.05
+_OUTAGES = Outages()
 
 
 class _Quiet(logging.LoggerAdapter[logging.Logger]):
@@ -109,12 +111,11 @@ class PlainConsumer:
     def recovered(self) -> None:
         """To be called when something was read."""
         if self.trouble:
-            log.info("Kafka at %s answers again", self.servers)
+            _OUTAGES.over(self.servers)
             self.trouble = ""
 
     def _note(self, error: KafkaError) -> None:
-        if not self.trouble:
-            log.warning("Kafka at %s: %s; trying again until it answers", self.servers, error.str())
+        _OUTAGES.noticed(self.servers, error.str())
         if not self.trouble or error.code() != KafkaError._ALL_BROKERS_DOWN:  # which says less than what came before
             self.trouble = error.str()
 

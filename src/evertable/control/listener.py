@@ -14,6 +14,7 @@ from typing import Self, cast
 from confluent_kafka import OFFSET_BEGINNING, Message, TopicPartition
 
 from evertable.changelog.kafka import MISSING, OUT_OF_RANGE, PASSING, PlainConsumer
+from evertable.changelog.outages import Reminder
 from evertable.config.kafka_properties import Role
 from evertable.control.messages import ControlMessage
 from evertable.control.topic import ControlTopic, Presence, control_message
@@ -36,7 +37,8 @@ class Listener:
     """Tells ``on_message`` of every message from the given next offsets on, on a thread of its own.
 
     It lives through outages of the broker and waits for a topic that is missing, making it where ``create_ok``. One
-    that was deleted and made again is read from its beginning, and so are partitions that were added. Messages of one
+    that was deleted and made again (also since ``topic_id`` was seen, to which the offsets belong) is read from its
+    beginning, and so are partitions that were added. Messages of one
     partition come in their order, those of several that came at once in that of their timestamps. A callback that
     raises is logged, and its message counts as told.
     """
@@ -47,16 +49,18 @@ class Listener:
         after: Mapping[int, int],
         on_message: Callable[[ControlMessage], None],
         *,
+        topic_id: str | None = None,
         create_ok: bool = False,
         check_s: float = CHECK_S,
     ) -> None:
+        self.topic_id = topic_id
+        """The id of the topic of which messages are told; None if the broker tells none, or before it was looked at."""
         self._topic = topic
         self._positions = dict(after)
         self._on_message = on_message
         self._create_ok = create_ok
         self._check_s = check_s
-        self._id: str | None = None
-        self._said = ""
+        self._trouble_said = Reminder()
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="evertable-control", daemon=True)
 
@@ -98,10 +102,10 @@ class Listener:
     def _listen(self) -> None:
         """Until the end, or until the topic is not what it was and has to be looked at anew."""
         found = self._topic.describe(_ASK_S)
-        if self._id not in (None, found.id):
+        if None not in (self.topic_id, found.id) and self.topic_id != found.id:
             log.warning("The control topic '%s' was made again; it is read from its beginning", self._topic.name)
             self._positions.clear()
-        self._id = found.id
+        self.topic_id = found.id
         with closing(_Ear(self._topic, self._positions)) as ear:
             ear.add(found.partitions)
             self._all_is_well()
@@ -118,7 +122,7 @@ class Listener:
         """Whether the topic is the one that was looked at; its new partitions are listened to."""
         with suppress(KafkaUnreachableError):  # the consumer says so, and goes on when it passes
             found = self._topic.describe(_ASK_S)
-            if found.id != self._id:
+            if found.id != self.topic_id:
                 return False
             ear.is_well()
             ear.add(found.partitions)
@@ -143,15 +147,13 @@ class Listener:
             self._trouble(presence.warning)
 
     def _trouble(self, what: str) -> None:
-        if what != self._said:
+        if self._trouble_said.due():
             log.warning("Control messages are not heard: %s Trying again until they are.", what)
-            self._said = what
         self._ending.wait(self._check_s)
 
     def _all_is_well(self) -> None:
-        if self._said:
+        if self._trouble_said.over():
             log.info("Control messages on '%s' are heard again", self._topic.name)
-            self._said = ""
 
 
 class _Ear:

@@ -20,6 +20,8 @@ class Message:
 
     record: ControlMessage
     answer: Answer | None = None
+    topic_id: str | None = None
+    """Of the control topic that it came by."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Protocol
 
 import structlog
 
+from evertable.changelog.outages import Reminder
 from evertable.errors import EvertableError, FencedError
 from evertable.generations.ending import Ending
 from evertable.generations.records import Record
@@ -40,6 +41,7 @@ class Notebook:
         self._pages: queue.SimpleQueue[tuple[Record, ...] | threading.Event] = queue.SimpleQueue()
         self._closing = threading.Event()
         self._away = False
+        self._trouble_said = Reminder()
         self._thread = threading.Thread(target=self._run, name="evertable-notebook", daemon=True)
 
     def start(self) -> None:
@@ -91,10 +93,12 @@ class Notebook:
             except FencedError:
                 raise
             except EvertableError as error:  # Kafka is away, or the topic is: it may come back
-                if not self._away:
+                if self._trouble_said.due():
                     log.warning("state_not_written", error=str(error))
                 self._away = True
                 self._closing.wait(AGAIN_S)
             else:
                 self._away = False
+                if self._trouble_said.over():
+                    log.info("state_written_again")
                 return

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
+from dataclasses import replace
 from typing import Any, Protocol
 
 import structlog
@@ -96,7 +97,7 @@ class Orchestrator:
         self._running: dict[int, Running] = {}
         self._builds: dict[int, Future[None]] = {}
         self._open: dict[Request, tuple[ControlMessage, Mapping[str, str | None]]] = {}
-        self._heard: dict[int, int] = {}  # by partition of the control topic: the offset behind the last message
+        self._heard: dict[int, ControlOffset] = {}  # by partition of the control topic: behind the last message
         self._publication = publication
         self._swap_began: dict[int, float] = {}
         self._display = Display(life, desk, self._running, notebook.write, config.server.max_memory_mb)
@@ -122,11 +123,11 @@ class Orchestrator:
         """Before the start: what its life is to resume."""
         self._running[running.number] = running
 
-    def recall(self, folded: Folded) -> Request | None:
+    def recall(self, folded: Folded, topic_id: str | None) -> Request | None:
         """Before the start: what came on the control topic meanwhile. The newest valid message is the one to answer."""
         open_: Request | None = None
         for record, verdict in folded.verdicts:
-            self._heard[record.partition] = record.offset + 1
+            self._heard[record.partition] = ControlOffset(record.partition, record.offset + 1, topic_id)
             if isinstance(verdict, Rejected):
                 self._reject(record, verdict)
                 continue
@@ -242,7 +243,7 @@ class Orchestrator:
     def _hear(self, message: Message) -> None:
         record = message.record
         request = (record.partition, record.offset)
-        self._heard[record.partition] = record.offset + 1
+        self._heard[record.partition] = ControlOffset(record.partition, record.offset + 1, message.topic_id)
         source = _source(record)
         verdict = resolve(record.value, self._life.wanted or self._config.wiring, self._keys)
         if isinstance(verdict, Resolved):
@@ -297,7 +298,8 @@ class Orchestrator:
     def _next_offset(self, partition: int) -> ControlOffset:
         """From where a restart reads: behind what is settled; what is pending is then read again."""
         pending = [offset for at, offset in self._open if at == partition]
-        return ControlOffset(partition, min([*pending, self._heard[partition]]))
+        heard = self._heard[partition]
+        return replace(heard, next=min([*pending, heard.next]))
 
     # --- what to do
 

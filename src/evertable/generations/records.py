@@ -67,6 +67,8 @@ class ControlOffset:
 
     partition: int
     next: int
+    topic_id: str | None = None
+    """Of the control topic; another one has other offsets. None if the broker tells none."""
 
     @property
     def key(self) -> str:

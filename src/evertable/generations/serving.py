@@ -15,11 +15,12 @@ from typing import Any, TypeVar
 import orjson
 
 from evertable.changelog.kafka import GRACE_S, PlainConsumer
+from evertable.changelog.outages import Reminder
 from evertable.changelog.schema import Side
 from evertable.config import Config, Role
 from evertable.control.listener import Listener
 from evertable.control.messages import ControlMessage, Folded, fold, keys_of
-from evertable.control.topic import ControlTopic
+from evertable.control.topic import ControlTopic, Description
 from evertable.control.wiring import Wiring
 from evertable.control.writer import Writer
 from evertable.engine.launch import EngineSettings
@@ -35,7 +36,7 @@ from evertable.generations.life import Action, Life, Rules
 from evertable.generations.notebook import Notebook
 from evertable.generations.offered import offered
 from evertable.generations.orchestrator import Orchestrator
-from evertable.generations.records import LiveRecord
+from evertable.generations.records import ControlOffset, LiveRecord
 from evertable.generations.running import Running, Site
 from evertable.generations.state import State
 from evertable.generations.state_topic import StateTopic
@@ -101,6 +102,7 @@ class Serving:
         names = [config.table_of(config.left), config.table_of(config.right), config.joined_table, DEAD_LETTERS]
         self._catalog = Catalog(names, self._desk.tables)
         self._control = ControlTopic(config.kafka, config.control.topic) if config.control.enabled else None
+        self._control_id: str | None = None
         self._writer = Writer(self._control) if self._control else None
 
     @property
@@ -162,6 +164,9 @@ class Serving:
         life = self._life = Life(_rules(self._config), last, fallbacks)
         life.previous = state.previous
         notebook = Notebook(memory, lambda error: orchestrator.post(Stop(error)), self._ending)
+        if self._control_id is not None:  # first of all: what was written without it, or by an earlier version
+            offsets = state.control_after(self._control_id).items()
+            notebook.write(*(ControlOffset(partition, at, self._control_id) for partition, at in offsets))
         watch = self._watch = TopicWatch(lambda report: orchestrator.post(report))
         sweeper = Sweeper(site.engine.wait_released, site.delete, self._desk.say)
         self._metrics.read("evertable_lag_records", lambda: _lag(life, watch))
@@ -193,7 +198,13 @@ class Serving:
         ends.callback(lambda: watch.close(self._ending.left()))
         orchestrator.start(first)
         if self._control is not None:
-            listener = Listener(self._control, after, lambda m: orchestrator.post(Message(m)), create_ok=True)
+            listener = Listener(
+                self._control,
+                after,
+                lambda record: orchestrator.post(Message(record, topic_id=listener.topic_id)),
+                topic_id=self._control_id,
+                create_ok=True,
+            )
             listener.start()
             ends.callback(lambda: listener.close(self._ending.left()))
         if self._writer is not None:
@@ -214,15 +225,18 @@ class Serving:
 
     def _until_it_works(self, work: Callable[[], T]) -> T:
         """What ``work`` returns: Kafka may come up after us, or be away for a while."""
-        said = ""
+        trouble_said = Reminder()
         while not self._ending.begun:
             try:
-                return work()
+                done = work()
             except KafkaUnreachableError as error:
-                if str(error) != said:
-                    said = str(error)
-                    self._desk.say("WARN", f"{said} Trying again.")
+                if trouble_said.due():
+                    self._desk.say("WARN", f"{error} Trying again.")
                 self._ending.wait(AGAIN_S)
+            else:
+                if trouble_said.over():
+                    self._desk.say("INFO", "Kafka answers now")
+                return done
         raise _StoppedError
 
     def _until_done(self, opening: Future[Any]) -> None:
@@ -245,25 +259,35 @@ class Serving:
         last = state.live.wiring if state.live and not self._reset_wiring else configured
         if self._control is None:
             return {}, Folded(last, ()), [configured]
-        presence = self._control.ensure(create_ok=True)
-        while not presence.there and not self._ending.begun:
-            self._desk.say("WARN", f"{presence.warning} Trying again.")
-            self._ending.wait(AGAIN_S)
-            presence = self._control.ensure(create_ok=True)
-        if not presence.there:
-            raise _StoppedError
-        messages = self._control.read_all(state.control_offsets)
+        self._control_id = self._found(self._control).id
+        after = state.control_after(self._control_id)
+        if after != state.control_offsets:
+            self._desk.say("WARN", f"The control topic '{self._control.name}' was made again; it is read anew")
+        messages = self._control.read_all(after)
         folded = fold(messages, last, self._keys)
         if messages:
             self._desk.say("INFO", f"{len(messages)} control messages since the last start")
-        after = dict(state.control_offsets)
         for message in messages:
             after[message.partition] = max(after.get(message.partition, 0), message.offset + 1)
         return after, folded, [last, configured]
 
+    def _found(self, control: ControlTopic) -> Description:
+        """The control topic, once it is there."""
+        trouble_said = Reminder()
+        while not self._ending.begun:
+            presence = control.ensure(create_ok=True)
+            if presence.there:
+                if trouble_said.over():
+                    self._desk.say("INFO", f"The control topic '{control.name}' is there now")
+                return control.describe()
+            if trouble_said.due():
+                self._desk.say("WARN", f"{presence.warning} Trying again.")
+            self._ending.wait(AGAIN_S)
+        raise _StoppedError
+
     def _first(self, site: Site, state: State, life: Life, folded: Folded, orchestrator: Orchestrator) -> list[Action]:
         """Resume what was live, if it is what is wanted and can be; else build."""
-        live, wanted, request = state.live, folded.wiring, orchestrator.recall(folded)
+        live, wanted, request = state.live, folded.wiring, orchestrator.recall(folded, self._control_id)
         if live is not None and live.wiring == wanted and not self._reset_wiring:
             why_not = self._until_it_works(lambda: self._why_not(site, live))
             if why_not is None:

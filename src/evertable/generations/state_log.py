@@ -162,6 +162,7 @@ class StateReader:
                     "Check the broker.",
                 )
             yield from self.poll(0.1)
+        self._consumer.recovered()
 
     def poll(self, timeout_s: float) -> Iterator[Message]:
         """What comes within that time."""

@@ -6,6 +6,7 @@ import queue
 import threading
 from collections.abc import Callable
 
+from evertable.changelog.outages import Reminder
 from evertable.errors import EvertableError
 
 AGAIN_S = 2.0
@@ -54,7 +55,7 @@ class Sweeper:
             self._sweep(generation)
 
     def _sweep(self, generation: int) -> None:
-        told = ""
+        trouble_said = Reminder()
         while not self._dropped:
             try:
                 self._delete(generation)
@@ -62,10 +63,11 @@ class Sweeper:
                 if not self._closing.is_set():
                     raise
             except EvertableError as error:
-                if str(error) != told:
-                    told = str(error)
-                    self._say("WARN", f"What is left of generation {generation} is not deleted yet: {told}")
+                if trouble_said.due():
+                    self._say("WARN", f"What is left of generation {generation} is not deleted yet: {error}")
             else:
+                if trouble_said.over():
+                    self._say("INFO", f"What was left of generation {generation} is deleted")
                 return
             if self._closing.wait(AGAIN_S):
                 return

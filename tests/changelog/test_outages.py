@@ -1,0 +1,59 @@
+"""The log tells of an outage once, once a minute while it lasts, and once when it is over."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from evertable.changelog.outages import Outages, Reminder
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def test_a_reminder_is_due_at_the_beginning_and_every_minute(clock: Clock) -> None:
+    reminder = Reminder(clock)
+    due = []
+    for _ in range(130):
+        due.append(reminder.due())
+        clock.now += 1
+    assert [second for second, each in enumerate(due) if each] == [0, 60, 120]
+
+
+def test_the_end_is_told_if_the_beginning_was(clock: Clock) -> None:
+    """And the next trouble is another one, told at once."""
+    reminder = Reminder(clock)
+    assert not reminder.over()
+    assert reminder.due()
+    assert reminder.over()
+    assert not reminder.over()
+    assert reminder.due()
+
+
+def test_many_clients_tell_of_one_outage(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    """Each cluster has its own."""
+    caplog.set_level(logging.INFO)
+    outages = Outages(clock)
+    for second in range(70):
+        clock.now = 1_000.0 + second
+        outages.noticed("one:9092", f"refused {second}")
+    outages.noticed("two:9092", "timed out")
+    for _ in range(3):
+        outages.over("one:9092")
+    assert [record.getMessage() for record in caplog.records] == [
+        "Kafka at one:9092: refused 0; trying again until it answers",
+        "Kafka at one:9092: refused 60; trying again until it answers",
+        "Kafka at two:9092: timed out; trying again until it answers",
+        "Kafka at one:9092 answers again",
+    ]
