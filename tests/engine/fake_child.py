@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 
 import orjson
@@ -19,6 +20,10 @@ def main(habits: set[str]) -> None:
         sys.exit(3)
     sys.stdin.readline()
     sys.stdout.write("some library's greeting\n")
+    if "has-a-jvm" in habits:
+        jvm = subprocess.Popen(["sleep", "600"], stdout=subprocess.DEVNULL)
+        sys.stderr.write(f"jvm {jvm.pid}\n")
+        sys.stderr.flush()
     say("ready", spark="none", slots=16, shuffle_partitions=2)
     if "dies-when-ready" in habits:
         sys.exit(4)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -200,3 +201,15 @@ def test_each_life_has_a_scratch_folder_that_ends_with_it(
     assert after != before
     supervised.engine.close()
     assert list(tmp_path.glob("evertable-spark-*")) == []
+
+
+@pytest.mark.parametrize("end", [Engine.close, lambda engine: kill(engine)], ids=["closed", "killed"])
+def test_a_jvm_does_not_outlive_its_process(
+    supervise: Callable[..., Supervised], tmp_path: Path, end: Callable[[Engine], None]
+) -> None:
+    """One that had just begun hears nothing of its owner's end, and would wait for ever."""
+    supervised = supervise("has-a-jvm")
+    supervised.engine.open()
+    [jvm] = re.findall(r"jvm (\d+)", (tmp_path / "log").read_text())
+    end(supervised.engine)
+    supervised.wait(lambda: not Path(f"/proc/{jvm}").exists())

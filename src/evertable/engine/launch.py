@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -89,9 +90,11 @@ class Child:
             self._process.wait()
 
     def died(self) -> Died:
-        """Waits for its end; tells how it was."""
+        """Waits for its end, and ends its JVM: one that had just begun would wait for ever. Tells how it was."""
         code = self._process.wait()
         self._close_input()
+        with suppress(ProcessLookupError):  # the usual end: both are gone
+            os.killpg(self._process.pid, signal.SIGKILL)
         scratch.remove(self._scratch)
         return Died(f"its process ended with code {code}{self._last_words()}")
 
