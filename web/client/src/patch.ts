@@ -30,14 +30,12 @@ function spliced(from: readonly Row[], splices: readonly Splice[], width: number
 function replaced(from: readonly Row[], cells: readonly Cell[]): readonly Row[] | null {
   if (!cells.length) return from;
   const rows = [...from];
-  const copies = new Map<number, Value[]>();
   for (const cell of cells) {
     if (!Array.isArray(cell)) return null;
     const [at, column, value] = cell as Cell;
-    const row = copies.get(at) ?? [...(rows[at] ?? [])];
+    const row: Value[] = [...(rows[at] ?? [])];
     if (!within(at, rows.length) || !within(column, row.length)) return null;
     row[column] = value;
-    copies.set(at, row);
     rows[at] = row;
   }
   return rows;

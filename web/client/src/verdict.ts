@@ -25,8 +25,6 @@ export interface Seen {
   readonly liveMs: number;
 }
 
-export const NOTHING_SEEN: Seen = { live: false, page: false, liveMs: 0 };
-
 const PROVEN_MS = 5_000;
 const REFUSALS: readonly (number | undefined)[] = [401, 403];
 const RESTARTS = 1012;

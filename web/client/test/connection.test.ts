@@ -11,6 +11,10 @@ describe('a client whom nobody needs', () => {
     world.socket.push({ type: 'pong', tag: 1 });
     second.dispose();
     second.dispose();
+    expect(world.socket.sentOf('unsubscribe')).toEqual([
+      { type: 'unsubscribe', id: '1' },
+      { type: 'unsubscribe', id: '2' },
+    ]);
     await world.pass(4_999);
     expect(world.open).toHaveLength(1);
     await world.pass(1);
