@@ -32,10 +32,14 @@ describe('words', () => {
       retryAt,
       reason: null,
     });
-    expect(wordsFor(at('live'), 9_000)).toEqual({ words: 'live', tone: 'good' });
-    expect(wordsFor(at('stale'), 9_000).words).toBe('no sign of life for 8 s');
-    expect(wordsFor(at('reconnecting', 9_300), 9_000).words).toBe('reconnecting …');
-    expect(wordsFor(at('reconnecting', 13_000), 9_000).words).toBe('reconnecting, next try in 4 s …');
+    expect(wordsFor(at('live'), 9_000)).toEqual({ words: 'live', ticking: '', tone: 'good' });
+    const said = (connection: Connection) => {
+      const { words, ticking } = wordsFor(connection, 9_000);
+      return words + ticking;
+    };
+    expect(said(at('stale'))).toBe('no sign of life for 8 s');
+    expect(said(at('reconnecting', 9_300))).toBe('reconnecting …');
+    expect(said(at('reconnecting', 13_000))).toBe('reconnecting, next try in 4 s …');
   });
 
   it('say what was refused, and that nothing answers', () => {

@@ -10,7 +10,7 @@ import { Status } from '../wiring/status';
   styleUrl: './notice.css',
   template: `
     @if (notice(); as said) {
-      <p role="status" [attr.data-tone]="said.tone">{{ said.words }}</p>
+      <p [attr.data-tone]="said.tone"><span role="status">{{ said.words }}</span> {{ said.details }}</p>
     }
   `,
 })
@@ -20,19 +20,11 @@ export class Notice {
   private readonly chosen = inject(ChosenTable);
 
   protected readonly notice = computed(() => {
-    const message = this.status.message();
-    if (this.status.starting()) return { tone: 'wait', words: `${this.prelude()} The engine starts …` };
-    if (!this.status.row()) return null;
-    if (this.status.generation() === 0) {
-      return { tone: 'wait', words: `${this.prelude()} ${message || 'The engine starts …'}` };
-    }
-    if (this.status.state() === 'stale') {
-      return {
-        tone: 'bad',
-        words: `These are the last rows that came: ${message || 'they are not kept up to date.'}`,
-      };
-    }
-    return null;
+    const none = this.status.starting() || (this.status.row() && this.status.generation() === 0);
+    if (none)
+      return { tone: 'wait', words: this.prelude(), details: this.status.message() || 'The engine starts …' };
+    if (this.status.state() !== 'stale') return null;
+    return { tone: 'bad', words: 'These are the last rows that came:', details: this.status.message() };
   });
 
   /** After a restart the rows from before it still show. */

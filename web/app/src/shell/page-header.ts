@@ -29,7 +29,9 @@ const SHADES: Record<Shade, string> = { system: 'Auto', light: 'Light', dark: 'D
   template: `
     <img src="logo.svg" alt="" width="24" height="24" />
     <h1>Evertable</h1>
-    <span class="connection" role="status" [attr.data-tone]="connection().tone" [title]="why()">{{ connection().words }}</span>
+    <span class="connection" [attr.data-tone]="connection().tone" [title]="why()">
+      <span><span role="status">{{ connection().words }}</span>{{ connection().ticking }}</span>
+    </span>
     <span class="figures">
       @if (figures(); as said) {
         <span class="flow">{{ said.rate }}<span class="wide"> newest row</span> {{ said.age }}</span>

@@ -23,7 +23,7 @@ import { Status } from './status';
           <span>{{ rows() }}</span>
         }
         @if (applied(); as at) {
-          <span>last applied {{ at }}</span>
+          <span>applied {{ at }}</span>
         }
       </p>
     }
