@@ -147,6 +147,14 @@ export class Feed {
     this.screen.missing(columns);
   }
 
+  /** Looks at what was shown before, where the screen still is. */
+  private goBack(query: Query, { total }: Page): void {
+    const seen = this.screen.seen();
+    if (seen) this.window.cover(seen.first, seen.last, total);
+    this.fresh = null;
+    this.send(query);
+  }
+
   private refuse(reason: Refusal): void {
     const refused = this.asking;
     const missing = this.latest?.missing ?? [];
@@ -161,7 +169,7 @@ export class Feed {
       this.screen.refused(reason);
       this.pending = false;
       const next = [this.good, BARE].find((query) => query !== null && !sameQuery(query, refused));
-      if (this.latest && next && !sameQuery(refused, BARE)) this.send(next);
+      if (this.latest && next && !sameQuery(refused, BARE)) this.goBack(next, this.latest);
     }
   }
 }

@@ -198,6 +198,7 @@ export class Grid {
     this.places = new Map(columns.map((column, at) => [column.name, at]));
     const defs = columnDefs(arranged(columns, before), this.heads, (row, name) => this.lookup(row, name));
     this.api.setGridOption('columnDefs', defs);
+    for (const header of this.heads.shown) header.update(); // The grid forgets what it does not sort by itself.
     if (first && columns.length) spread(this.api, this.host.clientWidth);
   }
 

@@ -147,6 +147,19 @@ describe('a feed that is refused', () => {
     expect(refusals.at(-1)).toBeNull();
   });
 
+  it('stays where the screen is', () => {
+    const it = feed();
+    answer(10_000);
+    seen = { first: 2000, last: 2019 };
+    it.follow();
+    answer(10_000);
+    it.ask({ ...BARE, filters: ['n >'] });
+    subscription.refuse(bad);
+    expect(subscription.asked).toMatchObject({ offset: 1960, filter: '' });
+    answer(10_000);
+    expect(shown.at(-1)?.fresh).toBeNull();
+  });
+
   it('does not try other views where it is not about the view', () => {
     feed({ ...BARE, sort: ['n'] });
     answer(1000);

@@ -213,6 +213,13 @@ describe('sorting and filtering', () => {
     expect(client.last.asked.sort).toEqual([]);
   });
 
+  it('goes on saying how it is sorted after a swap', async () => {
+    await table.sort('name');
+    await send();
+    await send({ generation: 2, columns: columns.slice(0, 2), rows: rows.map((row) => row.slice(0, 2)) });
+    expect(await table.sortOf('name')).toBe('ascending');
+  });
+
   it('exports what is shown', async () => {
     const click = vi.spyOn(HTMLAnchorElement.prototype, 'click').mockImplementation(() => {});
     URL.createObjectURL = () => 'blob:x';
