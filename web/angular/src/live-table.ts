@@ -111,7 +111,10 @@ export class LiveTable {
       const pageSize = this.pageSize();
       if (!grid || !name) return;
       untracked(() => this.start(grid, name, pageSize));
-      stop(() => this.feed?.dispose());
+      stop(() => {
+        this.feed?.dispose();
+        this.feed = null;
+      });
     });
     effect(() => {
       const query = this.wishes.query();

@@ -14,13 +14,14 @@ import { TEXTS } from './texts.js';
     <button type="button" [title]="texts.first" [attr.aria-label]="texts.first" [disabled]="atStart()" (click)="goTo.emit(0)">«</button>
     <button type="button" [title]="texts.previous" [attr.aria-label]="texts.previous" [disabled]="atStart()" (click)="goTo.emit(first() - step())">‹</button>
     <button type="button" [title]="texts.next" [attr.aria-label]="texts.next" [disabled]="atEnd()" (click)="goTo.emit(first() + step())">›</button>
-    <button type="button" [title]="texts.last" [attr.aria-label]="texts.last" [disabled]="atEnd()" (click)="goTo.emit(total() - 1)">»</button>
+    <button type="button" [title]="texts.last" [attr.aria-label]="texts.last" [disabled]="atEnd()" (click)="goTo.emit((total() ?? 0) - 1)">»</button>
   `,
 })
 export class Pager {
   /** Rows on screen, from 0. */
   readonly seen = input.required<{ first: number; last: number } | null>();
-  readonly total = input.required<number>();
+  /** Null while it is not known. */
+  readonly total = input.required<number | null>();
   /** A row, from 0; it may be beyond the table's ends. */
   readonly goTo = output<number>();
 
@@ -29,10 +30,12 @@ export class Pager {
   /** A screenful, so that no row is passed over. */
   protected readonly step = computed(() => (this.seen()?.last ?? 0) - this.first() + 1);
   protected readonly atStart = computed(() => this.first() === 0);
-  protected readonly atEnd = computed(() => (this.seen()?.last ?? 0) >= this.total() - 1);
+  protected readonly atEnd = computed(() => (this.seen()?.last ?? 0) >= (this.total() ?? 0) - 1);
   protected readonly range = computed(() => {
     const seen = this.seen();
-    return seen ? TEXTS.rows(seen.first + 1, seen.last + 1, this.total()) : TEXTS.noRows;
+    const total = this.total();
+    if (total === null) return '';
+    return seen ? TEXTS.rows(seen.first + 1, seen.last + 1, total) : TEXTS.noRows;
   });
 
   protected submit(event: Event, box: HTMLInputElement): void {

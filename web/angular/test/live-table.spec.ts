@@ -136,6 +136,13 @@ describe('a live table', () => {
     expect(first.disposed).toBe(true);
     expect(client.last.table).toBe('users_ui');
     expect(await table.cellText(0, 'name')).toBeNull();
+    fixture.componentInstance.alias.set('');
+    fixture.componentInstance.sort.set(['id']);
+    await settle();
+    expect(client.subscriptions.map(({ disposed, views }) => [disposed, views.length])).toEqual([
+      [true, 1],
+      [true, 1],
+    ]);
   });
 
   it('leaves nothing behind', async () => {
