@@ -7,6 +7,7 @@ scripts/web.py npm run test:client   any tool of web/, with its arguments
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 WEB = ROOT / "web"
 FILES = ROOT / "src" / "evertable" / "web" / "files"
+BUILDING = FILES.with_name("building")
 STAMP = ROOT / "src" / "evertable" / "web" / "made-from"  # a hash of what the page was made from; written last
 PACKAGES = WEB / "node_modules" / ".made-from"
 SOURCES = ("client/src", "angular/src", "app", "angular.json", "tsconfig.json", "package-lock.json")
@@ -43,6 +45,9 @@ def build() -> int:
         made = made_from()  # before: a file saved meanwhile then counts as changed
         if code := run("ng", "build", "app", "--progress=false"):
             return code
+        STAMP.unlink(missing_ok=True)
+        shutil.rmtree(FILES, ignore_errors=True)
+        BUILDING.rename(FILES)  # only now: a build that fails leaves the page as it was
         STAMP.write_text(made)
     return 0
 

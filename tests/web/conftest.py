@@ -1,0 +1,55 @@
+"""A browser for all tests, tabs that must not complain, and a folder for pictures."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+from tests.serving.conftest import pairs, records
+from tests.web.chromium import DESKTOP, Tab, chromium
+
+__all__ = ["pairs", "records"]  # fixtures of the apps that are looked at
+
+OpenTab = Callable[..., Tab]
+Picture = Callable[[Tab, str], None]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    expect.set_options(timeout=60_000)
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def new_tab(browser: Browser) -> Iterator[OpenTab]:
+    """Tabs of one person each: ``new_tab(viewport=PHONE, color_scheme="dark")``. At the end, none has complained."""
+    tabs: list[Tab] = []
+    with ExitStack() as contexts:
+
+        def made(**options: Any) -> Tab:
+            context = browser.new_context(**{"viewport": DESKTOP, "locale": "en-GB", **options})
+            context.set_default_timeout(60_000)
+            contexts.callback(context.close)
+            tabs.append(Tab(context))
+            return tabs[-1]
+
+        yield made
+        assert [complaint for tab in tabs for complaint in tab.complaints] == []
+
+
+@pytest.fixture(scope="session")
+def picture(tmp_path_factory: pytest.TempPathFactory) -> Picture:
+    """Keeps a screenshot: in the folder EVERTABLE_PICTURES, or where pytest keeps what tests leave."""
+    folder = Path(os.environ.get("EVERTABLE_PICTURES") or tmp_path_factory.mktemp("pictures"))
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def kept(tab: Tab, name: str) -> None:
+        tab.page.screenshot(path=folder / f"{name}.png")
+
+    return kept

@@ -1,0 +1,57 @@
+"""The server is killed under the eyes of people: the page says so, keeps its rows, and heals by itself."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+from tests.serving.conftest import Pair
+from tests.serving.process import Process
+from tests.serving.rig import Records, settings
+from tests.serving.trouble import fresh_name
+from tests.waiting import wait_until
+from tests.web.conftest import OpenTab, Picture
+from tests.web.watching import Watch, cells
+
+from evertable.broker import EmbeddedBroker
+
+
+def free_port() -> int:
+    with socket.socket() as asked:
+        asked.bind(("127.0.0.1", 0))
+        return int(asked.getsockname()[1])
+
+
+@pytest.mark.timeout(240)
+def test_a_server_that_is_killed_and_started_again(
+    broker: EmbeddedBroker,
+    pairs: dict[str, Pair],
+    records: Records,
+    tmp_path: Path,
+    new_tab: OpenTab,
+    picture: Picture,
+) -> None:
+    """With kill -9 of all of it. Rows stay, the state is told, and new rows come into the same table element."""
+    server = {"port": free_port()}
+    configuration = settings(broker.bootstrap, fresh_name("heal"), pairs["a"], tmp_path, server=server)
+    tab = new_tab()
+    with Process(configuration, tmp_path) as first:
+        first.wait_live()
+        tab.open(str(first.http.base_url), "users_ui")
+        wait_until(lambda: "a 3" in cells(tab.page, "name"))
+        watch = Watch(tab.page, "name")
+        first.kill()
+    status = tab.page.locator("live-table .live-status")
+    expect(status).to_contain_text("Reconnecting")
+    picture(tab, "reconnecting")
+    assert "a 3" in cells(tab.page, "name")
+    with Process(configuration, tmp_path) as second:
+        second.wait_live()
+        expect(status).to_contain_text("Live")
+        records.send(pairs["a"][0], [{"userId": "healed", "name": "a healed", "age": 1}])
+        wait_until(lambda: "a healed" in cells(tab.page, "name"))
+        assert (watch.problems, watch.marks) == ([], ["a"])
+    tab.page.close()
+    tab.complaints.clear()  # the browser's own lines on sockets that nobody answered

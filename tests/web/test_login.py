@@ -1,0 +1,66 @@
+"""Who may look: the token in the link, a wrong one, and none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import expect
+from tests.server.conftest import settings, table
+from tests.waiting import wait_until
+from tests.web.conftest import OpenTab, Picture
+from tests.web.watching import cells
+
+from evertable.server.live import create_live_app
+from evertable.server.run import ServerThread
+from evertable.tables.catalog import Catalog
+
+TOKEN = "correct-horse-battery-staple"  # noqa: S105 - a test's
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    """A server that wants a token."""
+    chosen = settings(token=TOKEN)
+    app, _ = create_live_app(Catalog([], {"users_ui": table()}), chosen)
+    with ServerThread(app, chosen) as server:
+        yield server.url
+
+
+def test_the_link_lets_in(url: str, new_tab: OpenTab) -> None:
+    """And its token does not stay in the address, nor in what other tabs can read; a reload needs no link."""
+    tab = new_tab()
+    tab.page.goto(f"{url}/#token={TOKEN}")
+    wait_until(lambda: "Ada" in cells(tab.page, "name"))
+    assert TOKEN not in tab.page.url
+    assert TOKEN not in tab.page.evaluate("JSON.stringify({...localStorage}) + document.cookie")
+    tab.page.reload()
+    wait_until(lambda: "Ada" in cells(tab.page, "name"))
+
+
+def test_a_wrong_token_is_told_and_another_one_lets_in(url: str, new_tab: OpenTab, picture: Picture) -> None:
+    tab = new_tab()
+    tab.page.goto(f"{url}/#token=wrong")
+    expect(tab.page.get_by_role("alert")).to_contain_text("does not know that token")
+    picture(tab, "login-wrong")
+    assert tab.axe() == []
+    tab.page.get_by_label("Token").fill(TOKEN)
+    tab.page.get_by_role("button", name="Open the tables").click()
+    wait_until(lambda: "Ada" in cells(tab.page, "name"))
+    tab.page.get_by_role("button", name="Forget token").click()
+    expect(tab.page.get_by_label("Token")).to_be_visible()
+    assert not [complaint for complaint in tab.complaints if not is_refusal(complaint)]
+    tab.complaints.clear()
+
+
+def test_without_a_token_it_is_asked_for(url: str, new_tab: OpenTab, picture: Picture) -> None:
+    tab = new_tab().open(url)
+    expect(tab.page.get_by_role("alert")).to_contain_text("only to those who have its token")
+    picture(tab, "login")
+    assert not [complaint for complaint in tab.complaints if not is_refusal(complaint)]
+    tab.complaints.clear()
+
+
+def is_refusal(complaint: str) -> bool:
+    """Whether it is the browser's own line on a request that was refused, which no page can keep it from."""
+    return "401" in complaint or "HTTP Authentication failed" in complaint
