@@ -11,7 +11,7 @@ from evertable.config.columns import Column, ColumnType, Kind
 from evertable.config.names import OPERATORS
 from evertable.control.messages import ControlKeys, Given
 from evertable.control.wiring import Wiring
-from evertable.generations.records import GenerationRow
+from evertable.state.records import GenerationRow
 from evertable.tables.bounded import BoundedTable
 
 STATUS, LOGS, MESSAGES, GENERATIONS, DEAD_LETTERS = OPERATORS

@@ -10,8 +10,8 @@ from typing import Any
 from evertable.control.wiring import Wiring
 from evertable.generations.desk import Desk, iso
 from evertable.generations.life import Generation, Life, State
-from evertable.generations.records import GenerationRow, Record
 from evertable.generations.running import Running
+from evertable.state.records import GenerationRow, Record
 
 
 class Display:

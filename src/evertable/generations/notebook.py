@@ -13,7 +13,7 @@ import structlog
 from evertable.changelog.outages import Reminder
 from evertable.errors import EvertableError, FencedError
 from evertable.generations.ending import Ending
-from evertable.generations.records import Record
+from evertable.state.records import Record
 
 BEAT_S = 1.0
 AGAIN_S = 0.5

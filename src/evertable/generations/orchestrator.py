@@ -38,9 +38,9 @@ from evertable.generations.observed import (
     TopicBack,
     TopicRecreated,
 )
-from evertable.generations.records import ControlOffset, Numbers, PreviousWiring, Record, Verdict
 from evertable.generations.running import Running, Site
 from evertable.generations.watch import TopicWatch
+from evertable.state.records import ControlOffset, Numbers, PreviousWiring, Record, Verdict
 from evertable.tables.table import Table
 
 BEAT_S = 1.0

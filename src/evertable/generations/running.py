@@ -22,8 +22,8 @@ from evertable.generations.counts import Counts
 from evertable.generations.desk import DEAD_LETTERS, iso
 from evertable.generations.feed import Feed
 from evertable.generations.identity import Identity, identity_of, offsets_of
-from evertable.generations.records import LiveRecord
 from evertable.generations.topic_ids import topic_ids
+from evertable.state.records import LiveRecord
 from evertable.tables.generation import GenerationTables, Input
 from evertable.tables.table import Table
 

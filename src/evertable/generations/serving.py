@@ -36,10 +36,7 @@ from evertable.generations.life import Action, Life, Rules
 from evertable.generations.notebook import Notebook
 from evertable.generations.offered import offered
 from evertable.generations.orchestrator import Orchestrator
-from evertable.generations.records import ControlOffset, LiveRecord
 from evertable.generations.running import Running, Site
-from evertable.generations.state import State
-from evertable.generations.state_topic import StateTopic
 from evertable.generations.sweeper import Sweeper
 from evertable.generations.topic_ids import topic_ids
 from evertable.generations.watch import TopicWatch
@@ -47,6 +44,9 @@ from evertable.server.hub import Hub
 from evertable.server.live import create_live_app
 from evertable.server.metrics import Metrics
 from evertable.server.run import Server
+from evertable.state.records import ControlOffset, LiveRecord
+from evertable.state.state import State
+from evertable.state.state_topic import StateTopic
 from evertable.tables.catalog import Catalog
 from evertable.tables.table import Table
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from evertable.control.wiring import Wiring
-from evertable.generations.records import (
+from evertable.state.records import (
     ControlOffset,
     GenerationRow,
     LastOwner,

@@ -14,15 +14,15 @@ from dataclasses import replace
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
-from tests.generations.conftest import FOR_EVER, REMEMBERED, Apps, numbers
-from tests.generations.test_state import LIVE, verdict
+from tests.state.conftest import FOR_EVER, REMEMBERED, Apps, numbers
+from tests.state.test_state import LIVE, verdict
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
 from evertable.errors import EvertableError, FencedError, StateFormatError
-from evertable.generations import state_log
-from evertable.generations.records import ControlOffset, GenerationRow, Numbers, encode
-from evertable.generations.state import KEPT_GENERATIONS, KEPT_VERDICTS, State
+from evertable.state import state_log
+from evertable.state.records import ControlOffset, GenerationRow, Numbers, encode
+from evertable.state.state import KEPT_GENERATIONS, KEPT_VERDICTS, State
 
 # --- memory
 
@@ -224,8 +224,8 @@ def fenced(act: Callable[[], None]) -> bool:
 OWNER = """
 import sys, time
 from evertable.config import KafkaProperties
-from evertable.generations.records import Numbers
-from evertable.generations.state_topic import StateTopic
+from evertable.state.records import Numbers
+from evertable.state.state_topic import StateTopic
 from evertable.errors import FencedError
 
 topic = StateTopic(KafkaProperties.of({"bootstrap.servers": sys.argv[1]}), "evertable", sys.argv[2])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from evertable.generations.ownership import Ownership, Sign
-from evertable.generations.records import Owner
+from evertable.state.ownership import Ownership, Sign
+from evertable.state.records import Owner
 
 
 def sign(name: str, offset: int, at_ms: int, claimed: int | None = None, *, leaving: bool = False) -> Sign:

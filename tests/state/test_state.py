@@ -12,7 +12,7 @@ import evertable
 from evertable.config.joins import JoinType
 from evertable.control.wiring import Wiring
 from evertable.errors import StateFormatError
-from evertable.generations.records import (
+from evertable.state.records import (
     LONGEST_TEXT,
     ControlOffset,
     GenerationRow,
@@ -26,7 +26,7 @@ from evertable.generations.records import (
     decode,
     encode,
 )
-from evertable.generations.state import KEPT_VERDICTS, Memory, State
+from evertable.state.state import KEPT_VERDICTS, Memory, State
 
 WIRING = Wiring("u1", "a1", JoinType.ASOF)
 LIVE = LiveRecord(

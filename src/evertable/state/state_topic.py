@@ -25,10 +25,10 @@ from evertable.config import Config, KafkaProperties
 from evertable.config.names import STATE
 from evertable.errors import EvertableError, FencedError, KafkaUnreachableError, StateFormatError
 from evertable.generations.ending import Ending
-from evertable.generations.ownership import LEASE_S, LEAVING_S, Ownership, Sign
-from evertable.generations.records import LastOwner, Owner, Record, about_owners, decode, encode
-from evertable.generations.state import Memory, State
-from evertable.generations.state_log import StateLog, StateReader
+from evertable.state.ownership import LEASE_S, LEAVING_S, Ownership, Sign
+from evertable.state.records import LastOwner, Owner, Record, about_owners, decode, encode
+from evertable.state.state import Memory, State
+from evertable.state.state_log import StateLog, StateReader
 
 HEARTBEAT_S = 1.0
 """How often the owner should say that it is there."""

@@ -8,13 +8,13 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from tests.generations.test_state import RECORDS
+from tests.state.test_state import RECORDS
 
 from evertable.broker import EmbeddedBroker
 from evertable.config import KafkaProperties
-from evertable.generations.records import LastOwner, Owner
-from evertable.generations.state import State
-from evertable.generations.state_topic import StateTopic
+from evertable.state.records import LastOwner, Owner
+from evertable.state.state import State
+from evertable.state.state_topic import StateTopic
 
 FOR_EVER = 10_000.0
 """Longer than a test may take: whoever waits so long would fail it."""

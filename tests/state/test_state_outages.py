@@ -13,16 +13,16 @@ from dataclasses import replace
 import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
-from tests.generations.conftest import REMEMBERED, Apps, numbers
+from tests.state.conftest import REMEMBERED, Apps, numbers
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
 from evertable.config import KafkaProperties
 from evertable.errors import FencedError, KafkaUnreachableError
-from evertable.generations import state_log
-from evertable.generations.records import ControlOffset, LastOwner, Numbers, encode
-from evertable.generations.state_log import StateLog
-from evertable.generations.state_topic import StateTopic
+from evertable.state import state_log
+from evertable.state.records import ControlOffset, LastOwner, Numbers, encode
+from evertable.state.state_log import StateLog
+from evertable.state.state_topic import StateTopic
 
 
 def test_writing_goes_on_after_the_broker_was_killed(own_apps: Apps, app: str) -> None:

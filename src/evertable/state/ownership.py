@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evertable.generations.records import Owner
+from evertable.state.records import Owner
 
 LEASE_S = 4.0
 """How long an owner that says nothing may still be running; it says something every second."""
