@@ -245,3 +245,41 @@ describe('sorting and filtering', () => {
     expect(await table.stateText()).toMatch(/The export failed: TOO_MANY_EXPORTS/);
   });
 });
+
+describe('copying', () => {
+  const copied: string[] = [];
+
+  beforeEach(async () => {
+    copied.length = 0;
+    Object.defineProperty(navigator, 'clipboard', {
+      configurable: true,
+      value: { writeText: async (text: string) => void copied.push(text) },
+    });
+    client.become({ state: 'live' });
+    await send({ rows: [['9007199254740993', 'a\tb', null]], total: 1 });
+  });
+
+  const key = (shiftKey: boolean) =>
+    fixture.nativeElement
+      .querySelector('.ag-row [col-id="id"]')
+      .dispatchEvent(new KeyboardEvent('keydown', { key: 'c', ctrlKey: true, shiftKey, bubbles: true }));
+
+  it('takes the focused cell as it came, or its row for a spreadsheet', async () => {
+    const cell = fixture.nativeElement.querySelector('.ag-row [col-id="id"]');
+    // The grid listens to the first of them that the surroundings know.
+    for (const press of ['pointerdown', 'touchstart', 'mousedown']) {
+      cell.dispatchEvent(new MouseEvent(press, { bubbles: true }));
+    }
+    key(false);
+    key(true);
+    await settle();
+    expect(copied).toEqual(['9007199254740993', '9007199254740993\t"a\tb"\t']);
+    expect(await table.stateText()).toMatch(/Copied\.$/);
+  });
+
+  it('says what to do if no cell is chosen', async () => {
+    await table.press('Copy row');
+    expect(await table.stateText()).toMatch(/Choose a cell first/);
+    expect(copied).toEqual([]);
+  });
+});
