@@ -205,6 +205,18 @@ def test_what_ends_at_the_stop_is_not_built_again() -> None:
     assert list(life.generations) == [1]
 
 
+def test_what_is_being_resumed_at_the_stop_stays() -> None:
+    """It was live, and is nobody's to delete; what asked for its wiring has it."""
+    life = Life(Rules())
+    life.resume(9, A, "m")
+    assert life.close() == [Settle("m", Result.UNCHANGED, 9)]
+    assert life.staying is life.generations[9]
+    life = Life(Rules())
+    life.resume(9, A)
+    life.want(B, 1)
+    assert life.staying is None
+
+
 def test_a_generation_that_cannot_be_resumed_is_built_anew() -> None:
     life = Life(Rules())
     assert life.resume(9, A) == [Build(9, A, resumed=True)]

@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient
 from tests.serving.conftest import Configured, Pair
 from tests.serving.process import Process
 from tests.serving.rig import ACCOUNTS, USERS, App, Http, Records, settings
-from tests.serving.trouble import delete_topic, fresh_name, make_topic
+from tests.serving.trouble import delete_topic, fresh_name, held_feeds, live_row, make_topic
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
@@ -136,6 +136,21 @@ def test_a_restart_takes_up_what_was_live_and_computes_nothing_again(configured:
 
 
 @pytest.mark.timeout(240)
+@pytest.mark.timeout(240)
+def test_stopped_while_it_takes_up_what_was_live_it_loses_nothing(configured: Configured) -> None:
+    """The next start takes it up, with all its rows."""
+    config = configured()
+    with App(config) as first:
+        first.wait_live()
+        before = live_row(first)
+    with held_feeds(), App(config) as second:
+        second.wait_for(lambda status: "warming" in status.get("message", ""), "warming")
+    with App(config) as third:
+        third.wait_live()
+        assert (live_row(third)["generation"], live_row(third)["queryId"]) == (before["generation"], before["queryId"])
+        assert marks(third) == ({"a"}, 20)
+
+
 def test_a_control_topic_that_was_made_again_meanwhile_is_read_anew(
     broker: EmbeddedBroker, configured: Configured
 ) -> None:

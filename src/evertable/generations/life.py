@@ -166,6 +166,12 @@ class Life:
         return next(iter(self._of(State.BUILDING, State.WARMING)), None)
 
     @property
+    def staying(self) -> Generation | None:
+        """The one that a restart takes up again: what is live, or was before this start and is still coming back."""
+        coming = self.coming
+        return self.live or (coming if coming is not None and coming.resumed else None)
+
+    @property
     def lingering(self) -> list[Generation]:
         """Those that were live before, the latest last."""
         return sorted(self._of(State.LINGERING), key=lambda generation: generation.due_s)
@@ -269,9 +275,15 @@ class Life:
         return actions
 
     def close(self) -> list[Action]:
-        """The orchestrator stops: what is not live ends; what is live stays, to be resumed."""
+        """The orchestrator stops: all ends but what stays."""
         self._closing = True
-        actions = self._supersede(self.coming, "the orchestrator stops")
+        staying = self.staying
+        actions: list[Action]
+        if staying is not None and staying is self.coming:
+            actions = [Settle(one, Result.UNCHANGED, staying.number) for one in staying.requests]
+            staying.requests = []
+        else:
+            actions = self._supersede(self.coming, "the orchestrator stops")
         for generation in self.lingering:
             actions += self._retire(generation, "the orchestrator stops")
         return actions

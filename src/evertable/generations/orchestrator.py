@@ -391,7 +391,7 @@ class Orchestrator:
         _work(end).add_done_callback(lambda done: self.post(Ended(number, _error_of(done))))
 
     def _shut_down(self) -> None:
-        """What is coming or lingers ends; what is live is halted, to be resumed.
+        """All ends but what stays, which is halted.
 
         One that was fenced stops its queries and deletes nothing: all of it is another one's now.
         """
@@ -401,17 +401,17 @@ class Orchestrator:
             return
         self._desk.say("INFO", "Stopping")
         self._do(self._life.close())
-        live = self._life.live
+        staying = self._life.staying
         engine_s = self._ending.left(ENGINE_S)
         closing = _work(lambda: self._site.engine.close(engine_s))  # all queries at once, also while Kafka is away
-        while len(self._life.generations) > (1 if live else 0):
+        while len(self._life.generations) > (1 if staying else 0):
             try:
                 self._take(self._events.get(timeout=self._ending.left()))
             except queue.Empty:
                 break
         wait([closing], self._ending.left())
-        if live:
-            wait([_work(self._running[live.number].halt)], self._ending.left())
+        if staying:
+            wait([_work(self._running[staying.number].halt)], self._ending.left())
         self._display.show()  # also what has ended now is remembered
 
 
