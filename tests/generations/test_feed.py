@@ -77,8 +77,10 @@ def test_the_tables_are_fed_until_they_are_caught_up_and_on() -> None:
         wait_until(lambda: feed.folded == len(LINES) - 3)
         assert (told, feed.is_caught_up) == ([], False)
         assert 0 < feed.progress.fraction < 1
+        assert feed.rate > 0
         reader.queue.put(Decoder(SCHEMA).decode(LINES))
         wait_until(lambda: told == [True])
+        assert feed.rate == 0  # what was there does not count as coming in
         assert feed.positions == {place: span.last + 1 for place, span in targets().items()}
         reader.queue.put(Decoder(SCHEMA).decode(LINES[:5]))
         wait_until(lambda: feed.folded == 2 * len(LINES) + 2)

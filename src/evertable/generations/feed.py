@@ -179,4 +179,7 @@ class Feed:
                     self._caught_up.committed(ends, end)
         if self._caught_up.done:
             self._told = True
+            with self._lock:
+                self._rates.clear()  # from here on it is what comes in that counts, not what was there
+                self._rates.append((time.monotonic(), self.folded))
             self._on_caught_up()
