@@ -1,4 +1,4 @@
-import type { Column, Value } from '@evertable/client';
+import type { Column, Page, Value } from '@evertable/client';
 import type { ColDef, GridApi } from 'ag-grid-community';
 import { cellText, kindOf } from './cells.js';
 import { Header, type Heads } from './header.js';
@@ -6,10 +6,16 @@ import { Header, type Heads } from './header.js';
 /** Looks up the value that is shown in a row of the table now; `undefined` if that row has not come yet. */
 export type Lookup = (row: number, column: string) => Value | undefined;
 
-const WIDTHS = { text: 170, number: 130, boolean: 90, date: 110, time: 220, json: 240 } as const;
+/** In pixels: of a character, of what surrounds a cell's and a header's text, and of a column at least and at most. */
+const WIDTH = { character: 8, cell: 24, header: 56, least: 80, most: 340 } as const;
 
 /** The grid's columns for those of a page. Widths are for the first time only: later ones are what people made of them. */
-export function columnDefs(columns: readonly Column[], heads: Heads, lookup: Lookup): ColDef[] {
+export function columnDefs(
+  columns: readonly Column[],
+  heads: Heads,
+  lookup: Lookup,
+  widths: ReadonlyMap<string, number>,
+): ColDef[] {
   return columns.map(({ name, type }) => {
     const kind = kindOf(type);
     return {
@@ -23,11 +29,26 @@ export function columnDefs(columns: readonly Column[], heads: Heads, lookup: Loo
         'live-null': (params) => params.value === null,
         'live-blank': (params) => params.value === undefined,
       },
-      initialWidth: Math.max(type === 'long' ? 190 : WIDTHS[kind], Math.min(260, 64 + name.length * 8)),
+      initialWidth: widths.get(name) ?? WIDTH.least,
       valueGetter: (params) => lookup(params.node?.rowIndex ?? -1, name),
       valueFormatter: (params) => cellText(params.value, type),
     };
   });
+}
+
+/** Wide enough for the names of columns and for what the first rows hold, within limits. */
+export function widthsFor({ columns, rows }: Pick<Page, 'columns' | 'rows'>): Map<string, number> {
+  const longest = (at: number, type: string) =>
+    rows.reduce((most, row) => Math.max(most, cellText(row[at], type).length), 0);
+  return new Map(
+    columns.map(({ name, type }, at) => {
+      const wanted = Math.max(
+        WIDTH.header + name.length * WIDTH.character,
+        WIDTH.cell + longest(at, type) * WIDTH.character,
+      );
+      return [name, Math.min(WIDTH.most, Math.max(WIDTH.least, wanted))];
+    }),
+  );
 }
 
 export function sameColumns(one: readonly Column[], other: readonly Column[]): boolean {

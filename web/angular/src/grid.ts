@@ -1,4 +1,4 @@
-import type { Change, Column, Page, Value } from '@evertable/client';
+import type { Change, Page, Value } from '@evertable/client';
 import {
   CellStyleModule,
   ColumnApiModule,
@@ -11,7 +11,7 @@ import {
   ScrollApiModule,
 } from 'ag-grid-community';
 import { cellTitle } from './cells.js';
-import { arranged, columnDefs, sameColumns, spread } from './columns.js';
+import { arranged, columnDefs, sameColumns, spread, widthsFor } from './columns.js';
 import { flash, forgetFlashes } from './flash.js';
 import type { Heads } from './header.js';
 import { theme } from './theme.js';
@@ -29,6 +29,7 @@ const ROW_HEIGHT = 28;
 const BLOCK = 100;
 const SLACK = 8; // Pixels by which the grid misses its own end in very long tables.
 const PLACEHOLDER = {};
+const NOTHING = { columns: [], rows: [] };
 
 /** What the grid tells. */
 export interface GridEvents {
@@ -110,7 +111,7 @@ export class Grid {
   show(page: Page, change: Change, anew: boolean): void {
     const before = this.page;
     this.page = page;
-    if (!before || !sameColumns(before.columns, page.columns)) this.setColumns(page.columns, anew);
+    if (!before || !sameColumns(before.columns, page.columns)) this.setColumns(page, anew);
     if (before?.total !== page.total) {
       this.api.setRowCount(page.total, true);
       this.measure();
@@ -126,7 +127,7 @@ export class Grid {
     this.page = null;
     this.place = null;
     this.api.setRowCount(0, true);
-    this.setColumns([], true);
+    this.setColumns(NOTHING, true);
   }
 
   /** Rows on screen, from the first to the last that is there wholly; null while there are none. */
@@ -192,11 +193,13 @@ export class Grid {
     for (const row of [ahead, behind]) if (row >= 0 && row < total) this.api.getDisplayedRowAtIndex(row);
   }
 
-  private setColumns(columns: readonly Column[], anew: boolean): void {
+  private setColumns(page: Pick<Page, 'columns' | 'rows'>, anew: boolean): void {
+    const { columns } = page;
     const first = this.places.size === 0;
     const before = anew ? [] : this.columns.map((column) => column.name);
     this.places = new Map(columns.map((column, at) => [column.name, at]));
-    const defs = columnDefs(arranged(columns, before), this.heads, (row, name) => this.lookup(row, name));
+    const lookup = (row: number, name: string) => this.lookup(row, name);
+    const defs = columnDefs(arranged(columns, before), this.heads, lookup, widthsFor(page));
     this.api.setGridOption('columnDefs', defs);
     for (const header of this.heads.shown) header.update(); // The grid forgets what it does not sort by itself.
     if (first && columns.length) spread(this.api, this.host.clientWidth);
