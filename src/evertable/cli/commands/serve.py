@@ -26,8 +26,9 @@ def serve(
 
     def up(url: str) -> None:
         typer.echo(f"Serving at {url}")
+        typer.echo("Next: open it in a browser.")
         typer.echo(
-            f"Next: evertable tail {config.joined_table} --url {url}, or evertable status --url {url}. Ctrl-C stops it."
+            f"Or: evertable tail {config.joined_table} --url {url}, or evertable status --url {url}. Ctrl-C stops it."
         )
 
     serving = Serving(config, reset_wiring=reset_wiring, on_up=up)

@@ -27,7 +27,7 @@ import { Session } from './session';
           <label for="token">Token</label>
           <input #token id="token" name="token" type="password" autocomplete="current-password" spellcheck="false" required aria-describedby="why hint" />
           <p id="hint" class="hint">
-            <code>evertable serve</code> prints a link that carries it; it is also what <code>EVERTABLE_TOKEN</code> was set to.
+            It is what <code>EVERTABLE_TOKEN</code> was set to for the server; <code>evertable demo</code> prints a link that carries it.
             It is kept in this browser tab until you close it.
           </p>
           <button class="primary" type="submit">Open the tables</button>

@@ -1,0 +1,96 @@
+"""A swap to a table with other columns, in a page that stays open; and what the first load of the page weighs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, Response, expect
+from tests.server.conftest import USERS, settings, table
+from tests.waiting import wait_until
+from tests.web.conftest import OpenTab, Picture
+from tests.web.watching import cells
+
+from evertable.config.columns import parse_columns
+from evertable.server.live import create_live_app
+from evertable.server.run import ServerThread
+from evertable.tables.catalog import Catalog
+
+BUDGET = 400_000
+"""Bytes over the wire until the page can show rows."""
+
+OTHER = parse_columns({"userId": "string", "city": "string", "name": "string", "joined": "date"})
+ELSEWHERE = [("u1", "Oslo", "Ada", None), ("u2", "Porto", "Bob", None)]
+
+
+@pytest.fixture
+def catalog() -> Catalog:
+    made = Catalog(["users_ui"])
+    made.publish(1, {"users_ui": table(USERS)})
+    return made
+
+
+@pytest.fixture
+def url(catalog: Catalog) -> Iterator[str]:
+    chosen = settings()
+    app, _ = create_live_app(catalog, chosen)
+    with ServerThread(app, chosen) as server:
+        yield server.url
+
+
+def columns(page: Page) -> list[str]:
+    """The headers from left to right."""
+    found: list[str] = page.evaluate(
+        """() => [...document.querySelectorAll('live-table .ag-header-cell')]
+            .sort((one, other) => one.getAttribute('aria-colindex') - other.getAttribute('aria-colindex'))
+            .map(header => header.getAttribute('col-id'))"""
+    )
+    return found
+
+
+def width(page: Page, column: str) -> float:
+    box = page.locator(f'live-table .ag-header-cell[col-id="{column}"]').bounding_box()
+    assert box is not None
+    return box["width"]
+
+
+def test_columns_come_and_go_with_a_swap(url: str, catalog: Catalog, new_tab: OpenTab, picture: Picture) -> None:
+    """Those that stay keep their width, and the focus stays in the grid; a sort by one that went is told of."""
+    tab = new_tab().open(url, "users_ui")
+    page = tab.page
+    wait_until(lambda: "Ada" in cells(page, "name"))
+    assert columns(page) == ["userId", "name", "age"]
+    page.evaluate("window.firstTable = document.querySelector('live-table')")
+    page.locator("live-table .live-head-sort", has_text="age").click()
+    wait_until(lambda: cells(page, "age")[:2] == ["36", "41"])
+    page.locator('live-table .ag-cell[col-id="name"]').first.click()
+    before = width(page, "name")
+
+    catalog.publish(2, {"users_ui": table(OTHER, ELSEWHERE)})
+    wait_until(lambda: cells(page, "city") == ["Oslo", "Porto"])
+    assert columns(page) == ["userId", "city", "name", "joined"]
+    assert width(page, "name") == before
+    assert page.evaluate("window.firstTable === document.querySelector('live-table')")
+    assert page.evaluate("document.activeElement.closest('live-table') !== null")
+    expect(page.locator("live-table .live-missing")).to_contain_text("age")
+    picture(tab, "other-columns")
+
+    catalog.publish(3, {"users_ui": table(USERS)})
+    wait_until(lambda: cells(page, "age")[:2] == ["36", "41"])
+    expect(page.locator("live-table .live-missing")).to_have_count(0)
+
+
+def test_the_first_load_is_within_its_budget(url: str, new_tab: OpenTab) -> None:
+    """All files of the page, as they are sent."""
+    tab = new_tab()
+    sizes: dict[str, int] = {}
+
+    def note(answer: Response) -> None:
+        sizes[answer.url] = int(answer.headers.get("content-length", 0))
+
+    tab.page.on("response", note)
+    tab.open(url, "users_ui")
+    wait_until(lambda: "Ada" in cells(tab.page, "name"))
+    scripts = [address for address in sizes if address.endswith(".js")]
+    assert scripts
+    assert sum(sizes.values()) < BUDGET, sizes
