@@ -1,4 +1,4 @@
-"""``evertable demo`` as people run it: a link, rows, a swap, a broken record, and nothing left of it."""
+"""``evertable demo`` from the wheel, as people run it: a link, rows, a swap, a broken record, and nothing is left."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 import shlex
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,19 +17,18 @@ from tests.waiting import wait_until
 
 from evertable.client import Client
 
-EVERTABLE = [sys.executable, "-c", "from evertable.cli import main; main()"]
-
 
 class Demo:
     """The command, and what it printed so far."""
 
-    def __init__(self, *arguments: str, temporary: Path) -> None:
+    def __init__(self, evertable: Path, *arguments: str, temporary: Path) -> None:
         self.lines: list[str] = []
         self.process = subprocess.Popen(
-            [*EVERTABLE, "demo", "--no-browser", "--port", "0", *arguments],
+            [evertable, "demo", "--no-browser", "--port", "0", *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            cwd=temporary,
             start_new_session=True,
             env={**os.environ, "TMPDIR": str(temporary), "XDG_STATE_HOME": str(temporary / "state"), "NO_COLOR": "1"},
         )
@@ -62,8 +60,8 @@ class Demo:
 
 
 @pytest.fixture
-def demo(tmp_path: Path) -> Iterator[Demo]:
-    started = Demo("--rows", "50", "--rate", "50", temporary=tmp_path)
+def demo(evertable: Path, tmp_path: Path) -> Iterator[Demo]:
+    started = Demo(evertable, "--rows", "50", "--rate", "50", temporary=tmp_path)
     try:
         started.wait()
         yield started
@@ -71,7 +69,8 @@ def demo(tmp_path: Path) -> Iterator[Demo]:
         started.end()
 
 
-def test_all_that_it_promises(demo: Demo, tmp_path: Path) -> None:
+@pytest.mark.timeout(400)  # the wheel is installed first
+def test_all_that_it_promises(demo: Demo, evertable: Path, tmp_path: Path) -> None:
     """Each command that it prints does what it says; Ctrl-C leaves no process and no file."""
     exported = re.search(r"export EVERTABLE_URL=(\S+) EVERTABLE_TOKEN=(\S+)", demo.said())
     assert exported is not None
@@ -83,7 +82,7 @@ def test_all_that_it_promises(demo: Demo, tmp_path: Path) -> None:
         before = {row["name"] for row in names.page(limit=100).dicts()}
         for command in (swap, join, broken):
             run = subprocess.run(
-                [*EVERTABLE, *command],
+                [evertable, *command],
                 env={**os.environ, "EVERTABLE_URL": url, "EVERTABLE_TOKEN": token},
                 capture_output=True,
                 text=True,

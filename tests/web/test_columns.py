@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, Response, expect
+from starlette.types import Receive, Scope, Send
 from tests.server.conftest import USERS, settings, table
 from tests.waiting import wait_until
 from tests.web.conftest import OpenTab, Picture
@@ -94,3 +95,21 @@ def test_the_first_load_is_within_its_budget(url: str, new_tab: OpenTab) -> None
     scripts = [address for address in sizes if address.endswith(".js")]
     assert scripts
     assert sum(sizes.values()) < BUDGET, sizes
+
+
+def test_it_works_below_a_path(catalog: Catalog, new_tab: OpenTab) -> None:
+    """As behind a proxy that takes the path off: page, requests and socket are all below it."""
+    chosen = settings()
+    app, _ = create_live_app(catalog, chosen)
+
+    async def proxied(scope: Scope, receive: Receive, send: Send) -> None:
+        if "path" in scope:
+            scope = {
+                **scope,
+                "path": scope["path"].removeprefix("/live") if scope["path"].startswith("/live/") else "/-",
+            }
+        await app(scope, receive, send)
+
+    with ServerThread(proxied, chosen) as server:
+        tab = new_tab().open(f"{server.url}/live", "users_ui")
+        wait_until(lambda: "Ada" in cells(tab.page, "name"))
