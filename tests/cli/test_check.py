@@ -21,7 +21,7 @@ def test_a_right_configuration() -> None:
     """The effective configuration on standard output; then one line that says it is fine, and what to do next."""
     result = check(str(EXAMPLE))
     assert (0, effective(load(EXAMPLE))) == (result.exit_code, result.stdout)
-    assert f"{EXAMPLE} is fine: users and accounts, left join. Next: evertable follow {EXAMPLE}\n" == result.stderr
+    assert f"{EXAMPLE} is fine: users and accounts, left join. Next: evertable serve {EXAMPLE}\n" == result.stderr
 
 
 def test_warnings(tmp_path: Path) -> None:

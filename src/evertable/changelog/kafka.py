@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
@@ -141,6 +141,22 @@ class Probe:
         )
         return bounds
 
+    def _between(self, begins: Mapping[int, int], ends: Mapping[int, int]) -> Iterator[Message]:
+        """All records that can be read from ``begins`` on and before ``ends``; it is silence that is not waited for."""
+        pending = {partition for partition, begin in begins.items() if begin < ends[partition]}
+        self._kafka.assign([TopicPartition(self._topic, partition, begins[partition]) for partition in pending])
+        while pending:
+            message = self._kafka.poll(self._left())
+            if message is None or self._passes(message):
+                continue
+            self._restart()
+            partition, offset = place(message)
+            is_record = message.error() is None and offset < ends[partition]
+            if is_record:
+                yield message
+            if not is_record or offset == ends[partition] - 1:
+                pending.discard(partition)
+
     def _passes(self, message: Message) -> bool:
         """Whether this is trouble that passes by itself; other trouble is raised, the end of a partition is none."""
         error = message.error()
@@ -166,7 +182,8 @@ def explain(error: KafkaError, topic: str, servers: str, trouble: str = "") -> E
     """What an operator should read when Kafka said this about a topic; ``trouble`` is what came before."""
     code, said = error.code(), error.str()
     if code in MISSING:
-        return TopicNotFoundError(f"Kafka at {servers} has no topic '{topic}'.", "Create it, or correct its name.")
+        what = f"Kafka at {servers} has no topic '{topic}'."
+        return TopicNotFoundError(what, "Create it, or correct its name.", topic=topic)
     if code in OUT_OF_RANGE:
         return ChangelogError(
             f"'{topic}' no longer holds what is to be read next: {said}.", "Build the generation anew."

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from confluent_kafka import KafkaError, KafkaException, Message, TopicCollection, TopicPartition, Uuid
+from confluent_kafka import KafkaError, KafkaException, Message, TopicCollection, Uuid
 from confluent_kafka.admin import AdminClient, NewTopic, TopicDescription
 
 from evertable.changelog.kafka import QUIET, PlainConsumer, Probe, explain, place
@@ -138,18 +138,4 @@ class _Reading(Probe):
             begin = after.get(partition, low)
             begins[partition] = begin if begin <= high else low
             ends[partition] = high
-        pending = {partition for partition in partitions if begins[partition] < ends[partition]}
-        self._kafka.assign([TopicPartition(self._topic, p, begins[p]) for p in pending])
-        found = []
-        while pending:
-            message = self._kafka.poll(self._left())
-            if message is None or self._passes(message):
-                continue
-            self._restart()  # it is silence that is not waited for
-            partition, offset = place(message)
-            is_record = message.error() is None and offset < ends[partition]
-            if is_record:
-                found.append(control_message(message))
-            if not is_record or offset == ends[partition] - 1:
-                pending.discard(partition)
-        return found
+        return [control_message(message) for message in self._between(begins, ends)]

@@ -24,5 +24,5 @@ def check(
         typer.echo(f"Warning: {warning}", err=True)  # not among the YAML, which may go to a file
     where = config.path if config.path is not None else "The configuration from the environment"
     joined = f"{config.left.name} and {config.right.name}, {config.join.type} join"
-    next_step = "evertable follow" if file is None else f"evertable follow {file}"
+    next_step = "evertable serve" if file is None else f"evertable serve {file}"
     typer.echo(f"{where} is fine: {joined}. Next: {next_step}", err=True)

@@ -1,0 +1,1 @@
+"""A configuration guessed from what topics hold, for people who begin."""

@@ -1,0 +1,61 @@
+"""A guess as a configuration file that people go on from."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from evertable.config import names
+from evertable.guessing.columns import Sample
+from evertable.guessing.key import Key
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_WORDS = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}  # which YAML takes for something else
+_VERSION = re.compile(r"[._-]?v?\d+$")
+
+
+def as_yaml(servers: str, left: Sample, right: Sample, key: Key) -> str:
+    """The text of an ``evertable.yaml``; what was unsure stands at its top."""
+    return "\n".join(_lines(servers, left, right, key)) + "\n"
+
+
+def source_names(left: str, right: str) -> tuple[str, str]:
+    """What to call the sources, after their topics if that can be."""
+    found = _source_name(left), _source_name(right)
+    return ("left", "right") if "" in found or found[0] == found[1] else found
+
+
+def _lines(servers: str, left: Sample, right: Sample, key: Key) -> Iterator[str]:
+    looked = f"{len(left.rows)} records of {left.topic} and {len(right.rows)} of {right.topic}"
+    yield f"# Guessed by evertable init from {looked}."
+    yield "# Look through it, then: evertable check, evertable serve"
+    doubts = (*left.doubts, *right.doubts, *key.doubts)
+    if doubts:
+        yield "# Unsure:"
+        yield from (f"#   {doubt}" for doubt in doubts)
+    yield ""
+    yield f"kafka: {{bootstrap.servers: {json.dumps(servers)}}}"
+    yield "sources:"
+    for name, sample, column in zip(
+        source_names(left.topic, right.topic), (left, right), (key.left, key.right), strict=True
+    ):
+        yield f"  {name}:"
+        yield f"    topic: {_scalar(sample.topic)}"
+        yield f"    key: {_scalar(column)}"
+        yield "    columns:"
+        yield from (f"      {_scalar(field)}: {type_}" for field, type_ in sample.columns.items())
+    yield "join: {type: left}   # or inner, natural, asof"
+
+
+def _source_name(topic: str) -> str:
+    name = re.sub(r"[^A-Za-z0-9]+", "_", _VERSION.sub("", topic)).strip("_")
+    try:
+        return names.source(name)
+    except ValueError:
+        return ""
+
+
+def _scalar(text: str) -> str:
+    plain = _PLAIN.fullmatch(text) and text.lower() not in _WORDS
+    return text if plain else json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,72 @@
+"""``evertable init`` on real topics: a file that can be served, or why there is none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.changelog.conftest import produce_to
+from typer.testing import CliRunner
+
+from evertable.broker import EmbeddedBroker
+from evertable.cli.app import build_app
+from evertable.config import load
+from evertable.errors import EvertableError, KafkaUnreachableError, TopicNotFoundError
+
+
+def init(*arguments: str) -> str:
+    result = CliRunner().invoke(build_app(), ["init", *arguments])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@pytest.fixture(scope="module")
+def topics(broker: EmbeddedBroker, new_topic: Callable[..., str]) -> tuple[str, str]:
+    made = new_topic(2), new_topic()
+    send = produce_to(broker.bootstrap)
+    for number in range(20):
+        row = {"userId": f"u{number}", "näme of it": "Ada", "no": number, "since": "2026-11-15"}
+        send(made[0], [json.dumps(row).encode()], partition=number % 2)
+    send(made[1], [json.dumps({"userId": f"u{number}", "balance": number / 2}).encode() for number in range(20)])
+    send(made[1], [b"{broken"])
+    return made
+
+
+def test_a_file_that_can_be_served(broker: EmbeddedBroker, topics: tuple[str, str], tmp_path: Path) -> None:
+    file = tmp_path / "evertable.yaml"
+    said = init(*topics, "--kafka", broker.bootstrap, "--file", str(file))
+    doubt = f"1 of 21 records of {topics[1]} are no JSON objects"
+    assert f"Unsure: {doubt}" in said
+    assert f"#   {doubt}" in file.read_text()
+    config = load(file, {})
+    assert [source.topic for source in (config.left, config.right)] == list(topics)
+    assert [source.key for source in (config.left, config.right)] == ["userId", "userId"]
+    columns = {column.name: str(column.type) for column in config.left.columns}
+    assert columns == {"userId": "string", "näme of it": "string", "no": "long", "since": "date"}
+    with pytest.raises(EvertableError, match="is there already"):
+        init(*topics, "--kafka", broker.bootstrap, "--file", str(file))
+    init(*topics, "--kafka", broker.bootstrap, "--file", str(file), "--force")
+
+
+def test_which_topics(broker: EmbeddedBroker, topics: tuple[str, str], tmp_path: Path) -> None:
+    """With more than two there, they must be said."""
+    file = str(tmp_path / "e.yaml")
+    with pytest.raises(EvertableError, match=r"Say which two topics: .*evertable init LEFT RIGHT"):
+        init(topics[0], "--kafka", broker.bootstrap, "--file", file)
+    with pytest.raises(TopicNotFoundError, match="nothing-here"):
+        init("nothing-here", topics[1], "--kafka", broker.bootstrap, "--file", file)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_topics_that_tell_nothing(broker: EmbeddedBroker, new_topic: Callable[..., str], tmp_path: Path) -> None:
+    with pytest.raises(EvertableError, match="No record of .* is a JSON object"):
+        init(new_topic(), new_topic(), "--kafka", broker.bootstrap, "--file", str(tmp_path / "e.yaml"))
+
+
+def test_nobody_there(tmp_path: Path) -> None:
+    with pytest.raises(KafkaUnreachableError):
+        init("a", "b", "--kafka", "127.0.0.1:1", "--file", str(tmp_path / "e.yaml"))
