@@ -63,7 +63,7 @@ def test_which_topics(broker: EmbeddedBroker, topics: tuple[str, str], tmp_path:
 
 
 def test_topics_that_tell_nothing(broker: EmbeddedBroker, new_topic: Callable[..., str], tmp_path: Path) -> None:
-    with pytest.raises(EvertableError, match="No record of .* is a JSON object"):
+    with pytest.raises(EvertableError, match=r"No record of .* is a JSON object"):
         init(new_topic(), new_topic(), "--kafka", broker.bootstrap, "--file", str(tmp_path / "e.yaml"))
 
 
