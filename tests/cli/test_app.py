@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import pkgutil
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -13,13 +15,63 @@ from typer.testing import CliRunner
 from evertable import __version__
 from evertable.cli import app, commands
 from evertable.errors import BrokerError, ConfigError, EvertableError
+from evertable.runtime.jars import LOCK_FILE, read_lock
+from evertable.runtime.java import find_java
 
 COMMANDS = sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(commands.__path__))
 
 
-def test_the_version_is_the_package_s() -> None:
+def test_versions_of_all_parts() -> None:
+    """A line for each, the texts below each other; those of the jars are those that are fetched."""
     said = CliRunner().invoke(app.build_app(), ["--version"])
-    assert (said.exit_code, said.output) == (0, f"evertable {__version__}\n")
+    assert said.exit_code == 0
+    lines = said.output.splitlines()
+    assert [line[:11].strip() for line in lines] == [
+        "evertable",
+        "Python",
+        "PySpark",
+        "connector",
+        "broker",
+        "Java",
+        "web page",
+    ]
+    texts = dict(
+        zip(("evertable", "Python", "PySpark", "connector", "broker", "Java"), (x[11:] for x in lines), strict=False)
+    )
+    locked = {
+        jar.coordinate.artifact: jar.coordinate.version for jar in read_lock(LOCK_FILE) if jar.set_name != "broker"
+    }
+    assert texts["evertable"] == __version__
+    assert texts["Python"] == f"{platform.python_version()} at {sys.executable}"
+    assert texts["PySpark"] == importlib.metadata.version("pyspark")
+    assert texts["connector"].startswith(
+        f"{locked['spark-sql-kafka-0-10_2.13']}, with kafka-clients {locked['kafka-clients']}"
+    )
+    assert f":kafka_2.13:{texts['broker'].split()[1].strip(',')} " in LOCK_FILE.read_text()
+    assert texts["Java"] == f"{find_java().version} at {find_java().home}"
+
+
+def test_versions_without_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It is said where it was looked for, and the rest is told all the same."""
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    said = CliRunner().invoke(app.build_app(), ["--version"])
+    assert said.exit_code == 0
+    assert "Java       none that will do. There is no Java: JAVA_HOME is not set and PATH" in said.output
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
+    said = CliRunner().invoke(app.build_app(), ["--version"])
+    assert f"Java       none that will do. JAVA_HOME is {tmp_path}/nowhere" in said.output
+
+
+@pytest.mark.parametrize(("files", "text"), [([], "not built: run scripts/setup"), (["index.html"], "built")])
+def test_versions_tell_of_the_web_page(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, files: list[str], text: str
+) -> None:
+    for name in files:
+        (tmp_path / name).touch()
+    monkeypatch.setattr("evertable.web.FILES", tmp_path)
+    said = CliRunner().invoke(app.build_app(), ["--version"])
+    assert said.output.splitlines()[-1] == f"web page   {text}"
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])

@@ -10,7 +10,6 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from evertable import __version__
 from evertable.cli import commands
 from evertable.errors import ConfigError, EvertableError
 
@@ -55,11 +54,18 @@ def show(error: EvertableError) -> None:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"evertable {__version__}")
+        from evertable.cli.versions import versions
+
+        told = list(versions())
+        width = max(len(label) for label, _ in told)
+        for label, text in told:
+            typer.echo(f"{label:<{width}}  {text}")
         raise typer.Exit
 
 
 def _global_options(
-    _version: bool = typer.Option(False, "--version", help="Show the version.", callback=_version, is_eager=True),
+    _version: bool = typer.Option(
+        False, "--version", help="Show the versions of all its parts.", callback=_version, is_eager=True
+    ),
 ) -> None:
     pass

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -27,6 +27,8 @@ class Java:
     executable: Path
     home: Path
     major: int
+    version: str = field(default="", compare=False)
+    """Whole, as it says it itself: 17.0.12."""
 
 
 def find_java() -> Java:
@@ -65,16 +67,17 @@ def _probe(executable: Path) -> Java:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise JavaNotFoundError(f"{executable} does not run: {error}", _INSTALL_HINT) from error
     said = answer.stderr + answer.stdout
-    version = re.search(r'version "(?:1\.)?(\d+)', said)
+    version = re.search(r'version "((?:1\.)?(\d+)[^"]*)"', said)
     if answer.returncode != 0 or version is None:
         first_line = next(iter(said.splitlines()), "it printed nothing")
         raise JavaNotFoundError(f"{executable} does not run as Java: {first_line}", _INSTALL_HINT)
-    major = int(version.group(1))
+    major = int(version.group(2))
     if major < OLDEST:
         raise JavaTooOldError(f"{executable} is Java {major}; Spark and Kafka need {OLDEST} or newer.", _INSTALL_HINT)
     # On macOS /usr/bin/java is a stub, and on Debian a chain of links: only Java itself knows its home.
     home = re.search(r"^\s*java\.home = (.+)$", said, re.MULTILINE)
-    return Java(executable, Path(home.group(1)) if home else executable.resolve().parents[1], major)
+    found = Path(home.group(1)) if home else executable.resolve().parents[1]
+    return Java(executable, found, major, version.group(1))
 
 
 def _may_install() -> bool:

@@ -13,9 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from evertable.web import FILES
+from evertable.web import FILES, INDEX, is_built
 
-INDEX = "index.html"
 NONCE = "EVERTABLE_NONCE"
 """Stands in the page wherever the browser wants to see the nonce of its policy."""
 
@@ -31,9 +30,9 @@ _Endpoint = Callable[[Request], Awaitable[Response]]
 
 def page_routes(folder: Path = FILES) -> list[BaseRoute]:
     """Those of the page that was built into ``folder``; without one, ``/`` says how to get it."""
-    index = folder / INDEX
-    if not index.is_file():
+    if not is_built(folder):
         return [Route("/", _not_built)]
+    index = folder / INDEX
     files = (path for path in sorted(folder.rglob("*")) if path.is_file() and path != index)
     return [
         Route("/", _page(index)),

@@ -3,3 +3,9 @@
 from pathlib import Path
 
 FILES = Path(__file__).parent / "files"
+INDEX = "index.html"
+
+
+def is_built(folder: Path | None = None) -> bool:
+    """Whether the page is there to be served."""
+    return ((folder or FILES) / INDEX).is_file()
