@@ -51,9 +51,13 @@ class EvertableError(Exception):
         self.what = what
         self.next_step = next_step
 
+    @property
+    def sentences(self) -> str:
+        """What happened, and what to do next."""
+        return f"{self.what} {self.next_step}" if self.next_step else self.what
+
     def __str__(self) -> str:
-        text = f"[{self.condition}] {self.what}"
-        return f"{text} {self.next_step}" if self.next_step else text
+        return f"[{self.condition}] {self.sentences}"
 
 
 class ConfigError(EvertableError):
@@ -110,7 +114,13 @@ class KafkaUnreachableError(EvertableError):
 
 
 class TopicNotFoundError(EvertableError):
+    """``topic`` is the one that is missing."""
+
     condition = "TOPIC_NOT_FOUND"
+
+    def __init__(self, what: str, next_step: str = "", *, topic: str = "") -> None:
+        super().__init__(what, next_step)
+        self.topic = topic
 
 
 class EngineError(EvertableError):

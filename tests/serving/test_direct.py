@@ -15,8 +15,8 @@ from evertable.broker import EmbeddedBroker
 
 
 @pytest.fixture(scope="module")
-def missing() -> str:
-    return fresh_name("missing")
+def missing(pairs: dict[str, Pair]) -> str:
+    return f"{pairs['a'][0]}x"
 
 
 @pytest.fixture(scope="module")
@@ -33,12 +33,15 @@ def app(
 
 
 def test_a_missing_topic_is_named_and_waited_for(
-    broker: EmbeddedBroker, app: App, missing: str, records: Records
+    broker: EmbeddedBroker, app: App, missing: str, pairs: dict[str, Pair], records: Records
 ) -> None:
+    """With the name of a topic that is there and is called almost like it."""
     said = f"TOPIC_NOT_FOUND: Kafka at {broker.bootstrap} has no topic '{missing}'."
     waiting = app.wait_for(lambda status: status.get("state") == "waiting", "the status that it waits")
-    assert waiting["message"] == f"{said} Trying again."
-    assert f"Generation 1 failed: {said}" in app.logs
+    meant = f"Did you mean '{pairs['a'][0]}'"
+    assert waiting["message"].startswith(f"{said} {meant}")
+    assert waiting["message"].endswith("Correct the name, or create the topic. Trying again.")
+    assert any(line.startswith(f"Generation 1 failed: {said} {meant}") for line in app.logs)
     assert app.http.get("/readyz").status_code == 503
     make_topic(broker.bootstrap, missing)
     records.send(missing, [user(1), user(2)])
@@ -54,6 +57,9 @@ def test_a_wish_is_applied_directly_and_so_is_a_rollback(app: App, missing: str,
     wait_until(lambda: len(names(app)) == 20, timeout_s=90)
     refused = app.http.post("/api/control", json={"joinType": "outer"}).json()
     assert (refused["result"], refused["reason"].split(":")[0]) == ("rejected", "UNKNOWN_JOIN_TYPE")
+    refused = app.http.post("/api/control", json={"usersTopic": f"{missing}y"}).json()
+    assert refused["reason"].startswith("TOPIC_NOT_FOUND: ")
+    assert f"has no topic '{missing}y'. Did you mean '{missing}'" in refused["reason"]
     rollback = app.http.post("/api/rollback").json()
     assert app.verdict((rollback["partition"], rollback["offset"]))["result"] == "applied"
     status = app.status

@@ -74,7 +74,7 @@ class Orchestrator:
         watch: TopicWatch,
         sweep: Callable[[int], None],
         counts: Counts,
-        topic_exists: Callable[[Side, str], bool],
+        missing: Callable[[Side, str], str],
         ending: Ending,
         publication: int = 0,
         last_applied: str | None = None,
@@ -91,7 +91,7 @@ class Orchestrator:
         self._watch = watch
         self._sweep = sweep
         self._counts = counts
-        self._topic_exists = topic_exists
+        self._missing = missing
         self._ending = ending
         self._events: queue.SimpleQueue[Happening] = queue.SimpleQueue()
         self._running: dict[int, Running] = {}
@@ -274,8 +274,8 @@ class Orchestrator:
         for side, topic in ((Side.LEFT, wiring.left_topic), (Side.RIGHT, wiring.right_topic)):
             if live and topic == (live.wiring.left_topic, live.wiring.right_topic)[side]:
                 continue
-            if not self._topic_exists(side, topic):
-                return Rejected(Condition.TOPIC_NOT_FOUND, f"There is no topic '{topic}'.", resolved.given)
+            if sentence := self._missing(side, topic):
+                return Rejected(Condition.TOPIC_NOT_FOUND, sentence, resolved.given)
         return resolved
 
     def _settle(
@@ -341,7 +341,7 @@ class Orchestrator:
             self._desk.say("INFO", f"Generation {number} does not fit beside those that linger; they are ended first")
             self._do(self._life.make_room(moment))
         elif error is not None:
-            reason = f"{error.condition}: {error.what}" if isinstance(error, EvertableError) else repr(error)
+            reason = f"{error.condition}: {error.sentences}" if isinstance(error, EvertableError) else repr(error)
             self._do(self._life.failed(number, reason, moment))
         else:
             running = self._running[number]

@@ -22,6 +22,7 @@ from evertable.generations.counts import Counts
 from evertable.generations.desk import DEAD_LETTERS, iso
 from evertable.generations.feed import Feed
 from evertable.generations.identity import Identity, identity_of, offsets_of
+from evertable.generations.offered import suggesting
 from evertable.generations.topic_ids import topic_ids
 from evertable.state.records import LiveRecord
 from evertable.tables.generation import GenerationTables, Input
@@ -109,11 +110,12 @@ class Running:
             )
         config = site.config.rewired(self.wiring)
         checkpoint = site.checkpoint(self.number)
-        ids = topic_ids(config)  # before the topics are looked at: one made anew in between must look changed
-        if self.starts is None:
-            self.built = build(config, self.number, site.topics, checkpoint)
-        else:
-            self.built = resume(config, self.number, site.topics, checkpoint, self.starts)
+        with suggesting(config):
+            ids = topic_ids(config)  # before the topics are looked at: one made anew in between must look changed
+            if self.starts is None:
+                self.built = build(config, self.number, site.topics, checkpoint)
+            else:
+                self.built = resume(config, self.number, site.topics, checkpoint, self.starts)
         self.identity = identity_of(config, ids, offsets_of(self.built.spec))
         if self._given_up.is_set():
             return

@@ -34,7 +34,7 @@ from evertable.generations.happenings import Message, Stop
 from evertable.generations.identity import identity_of, mismatch
 from evertable.generations.life import Action, Life, Rules
 from evertable.generations.notebook import Notebook
-from evertable.generations.offered import offered
+from evertable.generations.offered import offered, suggested
 from evertable.generations.orchestrator import Orchestrator
 from evertable.generations.running import Running, Site
 from evertable.generations.sweeper import Sweeper
@@ -180,7 +180,7 @@ class Serving:
             watch,
             sweeper.take,
             self._counts,
-            self._topic_exists,
+            self._missing,
             self._ending,
             state.publication,
             state.live.published if state.live else None,
@@ -329,19 +329,19 @@ class Serving:
         flipping = asyncio.run_coroutine_threadsafe(hub.publish(generation, tables, also), hub.loop)
         return flipping.result(FLIP_S).number
 
-    def _topic_exists(self, side: Side, topic: str) -> bool:
-        """False only if Kafka says so: one that does not answer may have it."""
-        source = (self._config.left, self._config.right)[side]
-        consumer = PlainConsumer(self._config.source_kafka(source).for_librdkafka(Role.CONSUMER), {})
+    def _missing(self, side: Side, topic: str) -> str:
+        """That there is no such topic, and which may be meant; nothing if Kafka does not answer, for it may have it."""
+        kafka = self._config.source_kafka((self._config.left, self._config.right)[side])
+        consumer = PlainConsumer(kafka.for_librdkafka(Role.CONSUMER), {})
         try:
             consumer.partitions(topic, self._ending.left(ASK_S), GRACE_S)
-        except TopicNotFoundError:
-            return False
+        except TopicNotFoundError as missing:
+            return suggested(missing, kafka.for_librdkafka(Role.ADMIN), self._keys.own).sentences
         except EvertableError:
-            return True
+            return ""
         finally:
             consumer.close()
-        return True
+        return ""
 
     # --- for people
 

@@ -124,11 +124,13 @@ def _stop_on_signals() -> threading.Event:
 def _build_next(config: Config, topics: ChangelogTopics, checkpoint: str) -> Build:
     """The next generation; another ``follow`` of the same app may take its number between looking and creating."""
     from evertable.generations.build import build
+    from evertable.generations.offered import suggesting
 
     while True:
         generation = max(topics.list(), default=0) + 1
         try:
-            return build(config, generation, topics, checkpoint)
+            with suggesting(config):
+                return build(config, generation, topics, checkpoint)
         except EvertableError:
             if generation not in topics.list():
                 raise
