@@ -1,0 +1,121 @@
+"""docs/TROUBLESHOOTING.md has an entry for every condition that people can meet, and for no other."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from evertable import errors
+from evertable.client import errors as client_errors
+from evertable.control.messages import Condition
+from evertable.engine import failures
+from evertable.protocol.frames import CloseCode
+from evertable.server import refusals
+from evertable.server.metrics import METRICS
+
+ROOT = Path(__file__).parents[1]
+SOURCES = ROOT / "src" / "evertable"
+PAGE = (ROOT / "docs" / "TROUBLESHOOTING.md").read_text()
+
+START = "Errors of commands and of the server's start"
+CONTROL = "Reasons of rejected control messages"
+DEAD_LETTERS = "Reasons in dead_letters"
+QUERIES = "Failures of queries"
+SERVER = "Refusals of the server"
+CLIENTS = "What clients say themselves"
+CODES = "Close codes of WebSockets"
+
+
+def read(folder: Path, ending: str) -> str:
+    paths = [path for path in folder.rglob(f"*{ending}") if ".spec." not in path.name]
+    return "\n".join(path.read_text() for path in paths)
+
+
+def table(title: str) -> list[list[str]]:
+    """The cells of a section's table, its head left out."""
+    text = PAGE.split(f"### {title}\n", 1)[1].split("\n#", 1)[0]
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def own(module: object) -> dict[str, type[errors.EvertableError]]:
+    """The errors that a module defines, by condition."""
+    found = [
+        each for each in vars(module).values() if isinstance(each, type) and issubclass(each, errors.EvertableError)
+    ]
+    return {each.condition: each for each in found if each.__module__ == getattr(module, "__name__")}  # noqa: B009
+
+
+REQUESTS = {name for name, kind in own(errors).items() if issubclass(kind, errors.RequestError)}
+REFUSED = set(re.findall(r'(?:Refused|Refusal)\(\s*\d+, "(\w+)"', read(SOURCES / "server", ".py")))
+SWAPS = {f"SWAP_{result.upper()}" for result in client_errors._SWAPS}
+IN_BROWSERS = set(re.findall(r"condition: '([A-Z_]+)'|again\('([A-Z_]+)'", read(ROOT / "web/client/src", ".ts")))
+ASKED = set(re.findall(r"\? '([A-Z]+_[A-Z]+)' : '([A-Z]+_[A-Z]+)'", read(ROOT / "web/client/src", ".ts")))
+BY_CLIENTS = {name for pair in IN_BROWSERS | ASKED for name in pair if name}
+REJECTED = set(re.findall(r'"([A-Z]+[0-9A-Z]*(?:_[A-Z0-9]+)+|TOMBSTONE)"', read(ROOT / "jvm", ".java")))
+
+WANTED: dict[str, set[str]] = {
+    START: own(errors).keys() - REQUESTS,
+    CONTROL: {condition.value for condition in Condition},
+    DEAD_LETTERS: REJECTED,
+    QUERIES: failures._FINAL.keys() | failures._PASSING.keys() | {failures.classify("").condition},
+    SERVER: REQUESTS | REFUSED | {name for name, _ in refusals.ROUTING.values()} | refusals.STATUSES.keys(),
+    CLIENTS: own(client_errors).keys() | SWAPS | {"ACCESS_DENIED"} | (BY_CLIENTS - REFUSED),
+    CODES: {str(code.value) for code in CloseCode},
+}
+KNOWN = {condition for conditions in WANTED.values() for condition in conditions}
+
+
+@pytest.mark.parametrize("title", WANTED)
+def test_every_condition_has_an_entry_and_no_entry_is_unknown(title: str) -> None:
+    entries = Counter(row[0].strip("`") for row in table(title))
+    assert set(entries) == WANTED[title]
+    assert max(entries.values()) == 1
+
+
+def test_nothing_that_looks_like_a_condition_was_forgotten() -> None:
+    """Whatever the code calls a condition, wherever that is."""
+    code = read(SOURCES, ".py")
+    named = set(re.findall(r'condition(?:: \w+(?:\[\w+\])?)? = "([A-Z_]+)"', code))
+    named |= set(re.findall(r'(?:Error|Refused|Refusal|Failure)\(\s*(?:\d+, )?"([A-Z]+(?:_[A-Z]+)+)"', code))
+    assert named
+    assert named - KNOWN == set()
+
+
+def test_what_is_found_is_not_empty() -> None:
+    """A pattern that no longer fits the code would find nothing, and hold the page to nothing."""
+    assert {"TOKEN_WRONG", "SERVER_BUSY", "INTERNAL_ERROR", "CONTROL_DISABLED"} <= REFUSED
+    assert {"SERVER_RESTARTS", "SOCKET_REFUSED", "ACCESS_DENIED", "SERVER_ANSWER"} <= BY_CLIENTS
+    assert {"WRONG_TYPE", "TOMBSTONE", "INVALID_UTF8", "ID_OUT_OF_RANGE"} <= REJECTED
+
+
+def test_reasons_in_dead_letters_are_those_of_the_format() -> None:
+    format_page = (ROOT / "docs" / "CHANGELOG-FORMAT.md").read_text().split("## Kind 3, reject", 1)[1]
+    assert set(re.findall(r"^\| `([A-Z0-9_]+)` \|", format_page, re.MULTILINE)) == WANTED[DEAD_LETTERS]
+
+
+def test_which_failures_are_final() -> None:
+    told = {row[0].strip("`"): row[1] for row in table(QUERIES)}
+    assert {name for name, final in told.items() if final == "yes"} == set(failures._FINAL)
+    assert set(told.values()) == {"yes", "no"}
+
+
+@pytest.mark.parametrize("title", [title for title in WANTED if title != CODES])
+def test_every_entry_says_what_it_means_and_what_to_do(title: str) -> None:
+    assert [row[0] for row in table(title) if not all(row) or len(row[-1]) < 5] == []
+
+
+def test_conditions_in_the_text_are_known() -> None:
+    """Also by symptom nothing is named that there is not."""
+    named = set(re.findall(r"`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)`", PAGE))
+    variables = {name for name in named if name.startswith("EVERTABLE_") and name != "EVERTABLE_ERROR"} | {"JAVA_HOME"}
+    assert named - KNOWN - variables == set()
+    code = read(SOURCES, ".py")
+    assert [name for name in variables if f'"{name}"' not in code] == []
+
+
+def test_metrics_that_are_named_exist() -> None:
+    assert set(re.findall(r"`(evertable_\w+)`", PAGE)) <= {metric.name for metric in METRICS}
