@@ -9,6 +9,7 @@ from typing import Any
 
 from evertable.control.wiring import Wiring
 from evertable.generations.desk import Desk, iso
+from evertable.generations.doubts import Doubts
 from evertable.generations.life import Generation, Life, State
 from evertable.generations.running import Running
 from evertable.state.records import GenerationRow, Record
@@ -34,14 +35,17 @@ class Display:
         self._rows: dict[int, GenerationRow] = {}
         self._failure = ""  # of the last build, until one is live
         self._away, self._away_since = "", 0.0
+        self._doubts: dict[int, Doubts] = {}
 
     def show(self) -> None:
         """Brings the tables for people up to date."""
         for number, generation in self._life.generations.items():
             if (running := self._running.get(number)) is not None:
                 self._show_generation(running, generation.state, generation.reason)
+                self._doubt(running)
         for number in [number for number in self._rows if number not in self._life.generations]:
             row = replace(self._rows.pop(number), retired=iso())
+            self._doubts.pop(number, None)
             self._desk.generation(row)
             self._remember(row)
         self.show_status()
@@ -79,6 +83,19 @@ class Display:
         )
         self._desk.generation(row, running.progress.epoch if running.progress else None)
 
+    def _doubt(self, running: Running) -> None:
+        """What looks wrong in its tables is said once."""
+        feed = running.feed
+        if feed is not None:
+            doubts = self._doubts.setdefault(running.number, Doubts(feed.tables))
+            for sentence in doubts.news(caught_up=feed.is_caught_up):
+                self._desk.say("WARN", f"Generation {running.number}: {sentence}")
+
+    def _doubted(self, running: Running) -> str:
+        """What looks wrong in its tables now."""
+        doubts, feed = self._doubts.get(running.number), running.feed
+        return "" if doubts is None or feed is None else " ".join(doubts.now(caught_up=feed.is_caught_up))
+
     def show_status(self) -> None:
         live, coming = self._life.live, self._life.coming
         self._note_failure()
@@ -92,6 +109,8 @@ class Display:
         stale = self._stale(live, running)
         if stale:
             message = f"not kept up to date for {time.monotonic() - running.fresh:.0f} s: {stale}"
+        elif not message:
+            message = self._doubted(running)
         state = "stale" if stale else "live"
         self._desk.status(live.wiring, self.last_applied, live.number, state, running.rows, message)
 

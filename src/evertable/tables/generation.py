@@ -54,12 +54,12 @@ class GenerationTables:
 
     def __init__(self, left: Input, right: Input, join: JoinType, on_change: Callable[[], None] = lambda: None) -> None:
         self.lock = threading.RLock()
-        self._inputs = (left, right)
+        self.inputs = (left, right)
         self._on_change = on_change
         self._ts_side = Side.RIGHT if join is JoinType.ASOF else None
         self.left = SourceTable(left.columns, self.lock, with_ts=self._ts_side is Side.LEFT)
         self.right = SourceTable(right.columns, self.lock, with_ts=self._ts_side is Side.RIGHT)
-        self._sources = (self.left, self.right)
+        self.sources = (self.left, self.right)
         self._chosen = {JoinType.NATURAL: Side.RIGHT, JoinType.ASOF: Side.LEFT}.get(join)
         self.joined = self._joined_table(join)
         self.dead_letters = BoundedTable(DEAD_LETTER_COLUMNS, MAX_DEAD_LETTERS)
@@ -73,7 +73,7 @@ class GenerationTables:
 
     @property
     def rejects_by_source(self) -> dict[str, int]:
-        return {source.name: len(seen) for source, seen in zip(self._inputs, self._rejected, strict=True)}
+        return {source.name: len(seen) for source, seen in zip(self.inputs, self._rejected, strict=True)}
 
     @property
     def waiting(self) -> int:
@@ -84,7 +84,7 @@ class GenerationTables:
     def nbytes(self) -> int:
         """About how much memory all of it takes."""
         with self.lock:
-            parts = (*self._sources, self.joined, self.dead_letters, *self._rejected, *self._waiting)
+            parts = (*self.sources, self.joined, self.dead_letters, *self._rejected, *self._waiting)
             return sum(part.nbytes for part in parts)
 
     def fold(self, changes: Changes) -> bool:
@@ -104,7 +104,7 @@ class GenerationTables:
         return changed
 
     def _add_rows(self, side: Side, batch: pa.RecordBatch, version: int) -> Keys:
-        source = self._sources[side]
+        source = self.sources[side]
         ids = source.add(batch)
         end = source.extent.total
         if len(ids):
@@ -144,22 +144,22 @@ class GenerationTables:
         return bool(len(newest))
 
     def _dead_letter(self, side: int, partition: int, offset: int, ts: int, reason: str, raw: bytes | None) -> Row:
-        source = self._inputs[side]
+        source = self.inputs[side]
         text = None if raw is None else raw.decode("utf-8", "replace")
         return (source.name, source.topic, partition, offset, _iso(ts), reason, text)
 
     def _joined_table(self, join: JoinType) -> JoinedTable:
-        left, right = self._inputs
+        left, right = self.inputs
         columns, origins = [], []
         for joined in joined_columns(join, left, right):
             side = Side.LEFT if joined.source == left.name else Side.RIGHT
             type_ = joined.column.type if joined.column else ColumnType(Kind.TIMESTAMP)
             columns.append(Column(joined.name, type_))
             origins.append((side, self._place(side, joined.column)))
-        return JoinedTable(columns, origins, self._sources, INDEXES[join]())
+        return JoinedTable(columns, origins, self.sources, INDEXES[join]())
 
     def _place(self, side: Side, column: Column | None) -> int:
-        columns = self._inputs[side].columns
+        columns = self.inputs[side].columns
         return columns.index(column) if column else len(columns)
 
 
