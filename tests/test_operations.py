@@ -174,6 +174,11 @@ def test_what_masters_mean() -> None:
     assert f"{LEASE_S:g} seconds after the last sign of life" in PAGE
 
 
+def test_catch_up_is_what_the_readme_says() -> None:
+    rates = re.findall(r"^\| `\w+` \| ([\d,]+) \| [\d.]+ ms", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert f"{min(rates)} to {max(rates)} rows a second" in PAGE
+
+
 def test_whether_the_logging_section_is_obeyed() -> None:
     """The page says that it is not; when it is, the page must say what it does."""
     obeyed = any(re.search(r"config\.logging|structlog\.configure", path.read_text()) for path in SOURCE.rglob("*.py"))
