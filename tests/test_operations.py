@@ -179,12 +179,6 @@ def test_catch_up_is_what_the_readme_says() -> None:
     assert f"{min(rates)} to {max(rates)} rows a second" in PAGE
 
 
-def test_whether_the_logging_section_is_obeyed() -> None:
-    """The page says that it is not; when it is, the page must say what it does."""
-    obeyed = any(re.search(r"config\.logging|structlog\.configure", path.read_text()) for path in SOURCE.rglob("*.py"))
-    assert ("not\nobeyed yet" in PAGE) == (not obeyed)
-
-
 def test_where_things_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """The unit and the image say so with variables that the code reads."""
     monkeypatch.setenv("XDG_STATE_HOME", "/var/lib")

@@ -32,11 +32,14 @@ def demo(
     """
     from evertable.broker.ports import is_free
     from evertable.broker.settings import HOST
+    from evertable.cli.logs import write_logs
+    from evertable.config.models import Logging
     from evertable.demo import Stage
     from evertable.demo.inviting import Invitation
     from evertable.generations.serving import Serving
     from evertable.server.security import make_token
 
+    write_logs(Logging())
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     if port and not is_free(HOST, port):

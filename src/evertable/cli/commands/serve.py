@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from functools import partial
 from pathlib import Path
 
 import typer
@@ -17,19 +18,23 @@ def serve(
 
     Example:  evertable serve examples/evertable.yaml
     """
+    from evertable.cli.logs import write_logs
     from evertable.config import load
+    from evertable.config.models import LogFormat
     from evertable.generations.serving import Serving
+    from evertable.runtime.java import find_java
 
     config = load(config_file)
+    write_logs(config.logging)
+    find_java()  # before anything is started: without it nothing will be live, however long one waits for Kafka
+    say = partial(typer.echo, err=config.logging.format is LogFormat.JSON)  # standard output is for machines then
     for warning in config.warnings:
-        typer.echo(f"Note: {warning}")
+        say(f"Note: {warning}")
 
     def up(url: str) -> None:
-        typer.echo(f"Serving at {url}")
-        typer.echo("Next: open it in a browser.")
-        typer.echo(
-            f"Or: evertable tail {config.joined_table} --url {url}, or evertable status --url {url}. Ctrl-C stops it."
-        )
+        say(f"Serving at {url}")
+        say("Next: open it in a browser.")
+        say(f"Or: evertable tail {config.joined_table} --url {url}, or evertable status --url {url}. Ctrl-C stops it.")
 
     serving = Serving(config, reset_wiring=reset_wiring, on_up=up)
 
@@ -40,4 +45,4 @@ def serve(
         await serving.run()
 
     asyncio.run(run())
-    typer.echo("Stopped.")
+    say("Stopped.")
