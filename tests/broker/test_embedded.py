@@ -141,7 +141,8 @@ def test_a_port_in_use_is_named_and_nothing_is_left(
     with pytest.raises(PortInUseError) as caught:
         EmbeddedBroker(port=taken_port).start()
     assert str(caught.value) == (
-        f"[PORT_IN_USE] Port {taken_port} is in use on 127.0.0.1. Stop what listens there, or choose another port."
+        f"[PORT_IN_USE] Port {taken_port} is in use on 127.0.0.1. Stop what listens there, or choose another port "
+        "for Kafka (0 takes a free one)."
     )
     assert list(tmp_path.iterdir()) == []
 

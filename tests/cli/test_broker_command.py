@@ -54,7 +54,8 @@ def test_a_port_in_use_is_one_line_on_standard_error(broker: EmbeddedBroker, tmp
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr == (
-        f"[PORT_IN_USE] Port {port} is in use on 127.0.0.1. Stop what listens there, or choose another port.\n"
+        f"[PORT_IN_USE] Port {port} is in use on 127.0.0.1. Stop what listens there, or choose another port "
+        "for Kafka (0 takes a free one).\n"
     )
 
 

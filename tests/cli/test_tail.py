@@ -26,6 +26,8 @@ from evertable.tables.bounded import BoundedTable
 EVERTABLE = str(Path(sys.executable).with_name("evertable"))
 TOKEN, WRONG = "hush", "guess"
 
+REFUSED = "[TOKEN_WRONG] The token is not the server's. Correct EVERTABLE_TOKEN, or the file that --token-file names.\n"
+
 
 @pytest.fixture
 def server() -> Iterator[LiveServer]:
@@ -148,7 +150,7 @@ def test_tokens(tmp_path: Path) -> None:
                 assert end(process) == (0, "", "")
         with tail(server, "people", EVERTABLE_TOKEN=WRONG) as process:
             _, said = process.communicate(timeout=30)
-        assert (process.returncode, said) == (1, "[TOKEN_WRONG] The token is not the server's.\n")
+        assert (process.returncode, said) == (1, REFUSED)
         with tail(server, "people", "--token-file", str(tmp_path / "no")) as process:
             assert "[ADDRESS_INVALID]" in process.communicate(timeout=30)[1]
     finally:

@@ -71,6 +71,17 @@ def test_old_java_is_named_with_its_version(
         find_java()
 
 
+def test_an_old_java_home_is_what_is_to_be_corrected(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """To install a newer one would not help."""
+    put_on_path(monkeypatch, fake_java(tmp_path / "on-path", "17.0.1"))
+    fake_java(tmp_path / "old", "11.0.22")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "old"))
+    with pytest.raises(
+        JavaTooOldError, match=r"is Java 11; .* JAVA_HOME says so: point it at Java 17 or newer, or unset"
+    ):
+        find_java()
+
+
 def test_a_wrong_java_home_is_an_error_even_with_a_java_on_path(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -26,7 +26,8 @@ def is_free(host: str, port: int) -> bool:
 
 
 def in_use(host: str, port: int) -> PortInUseError:
-    return PortInUseError(f"Port {port} is in use on {host}.", "Stop what listens there, or choose another port.")
+    step = "Stop what listens there, or choose another port for Kafka (0 takes a free one)."
+    return PortInUseError(f"Port {port} is in use on {host}.", step)
 
 
 def choose(host: str, *, besides: int = 0) -> int:

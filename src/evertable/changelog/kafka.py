@@ -6,6 +6,7 @@ Properties are librdkafka's, as :mod:`evertable.config` translates them.
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
@@ -47,6 +48,7 @@ GRACE_S = 1.0
 """How long brokers may take to learn of a topic that was just created, and to find a leader for it."""
 
 _ASK_AGAIN_S = 0.05
+_ATTEMPT = re.compile(r" \(after \d+ms in state .*\)$")  # librdkafka's count of its own attempts
 _OUTAGES = Outages()
 
 
@@ -190,9 +192,14 @@ def explain(error: KafkaError, topic: str, servers: str, trouble: str = "") -> E
         )
     if code in PASSING or error.retriable():
         return KafkaUnreachableError(
-            f"Kafka at {servers} does not answer: {trouble or said}.", "Check kafka.bootstrap.servers and the broker."
+            f"Kafka at {servers} does not answer: {_ATTEMPT.sub('', trouble or said)}.",
+            "Check that the broker runs, and that kafka.bootstrap.servers is its address as seen from here.",
         )
-    return KafkaUnreachableError(f"Kafka at {servers} refuses '{topic}': {said}.", "Check what the user may do there.")
+    refused = f"refuses '{topic}'" if topic else "refuses to answer"
+    return KafkaUnreachableError(
+        f"Kafka at {servers} {refused}: {said}.",
+        "Check the security properties of the section kafka, and what its user may do (ACLs).",
+    )
 
 
 def place(message: Message) -> tuple[int, int]:

@@ -81,6 +81,12 @@ class PandasMissingError(EvertableError):
         super().__init__("pandas is not installed.", "Run: pip install 'evertable[pandas]'")
 
 
+_TOKENS = {  # the server's own words are for programs that speak HTTP
+    "TOKEN_MISSING": "The server asks for its token. Set EVERTABLE_TOKEN, or name a file that holds it (--token-file).",
+    "TOKEN_WRONG": "The token is not the server's. Correct EVERTABLE_TOKEN, or the file that --token-file names.",
+}
+
+
 def refusal(status: int | None, body: object) -> ServerRefusedError | None:
     """The error that a body with ``condition`` and ``message`` tells; None if it is something else."""
     if not isinstance(body, dict) or not isinstance(body.get("condition"), str):
@@ -89,7 +95,7 @@ def refusal(status: int | None, body: object) -> ServerRefusedError | None:
     make = AccessDeniedError if status in (401, 403) else ServerRefusedError
     return make(
         body["condition"],
-        str(body.get("message", "")),
+        _TOKENS.get(body["condition"], str(body.get("message", ""))),
         status=status,
         position=position if isinstance(position, int) else None,
     )

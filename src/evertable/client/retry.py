@@ -50,7 +50,9 @@ def unreachable(address: str, error: Exception) -> ServerUnreachableError:
         case _:
             why = str(error) or type(error).__name__
     what = f"There is no answer from {address}: {why}."
-    return ServerUnreachableError(what, "Is the address right, and is evertable serve running there?")
+    return ServerUnreachableError(
+        what, "Start evertable serve there, or give the address that it printed (--url, EVERTABLE_URL)."
+    )
 
 
 def broken_off(address: str, error: Exception) -> ServerUnreachableError:

@@ -147,7 +147,7 @@ class Serving:
             ends.callback(lambda: engine.close(self._ending.left()))
             ends.callback(self._ending.begin)  # whatever ends it: from here on all share one deadline
             try:
-                state = self._until_it_works(memory.open)
+                state = self._until_it_works(memory.open, opening)
                 self._until_done(opening)
             except _StoppedError:
                 return
@@ -223,8 +223,11 @@ class Serving:
 
     # --- the start
 
-    def _until_it_works(self, work: Callable[[], T]) -> T:
-        """What ``work`` returns: Kafka may come up after us, or be away for a while."""
+    def _until_it_works(self, work: Callable[[], T], meanwhile: Future[Any] | None = None) -> T:
+        """What ``work`` returns: Kafka may come up after us, or be away for a while.
+
+        If ``meanwhile`` fails, that is raised: there is no use in waiting for Kafka then.
+        """
         trouble_said = Reminder()
         while not self._ending.begun:
             try:
@@ -233,6 +236,8 @@ class Serving:
                 if trouble_said.due():
                     self._desk.say("WARN", f"{error} Trying again.")
                 self._ending.wait(AGAIN_S)
+                if meanwhile is not None and meanwhile.done():
+                    meanwhile.result()
             else:
                 if trouble_said.over():
                     self._desk.say("INFO", "Kafka answers now")

@@ -16,7 +16,10 @@ from pathlib import Path
 from evertable.errors import JavaNotFoundError, JavaTooOldError, SetupError
 
 OLDEST = 17  # what Spark 4.3 and Kafka 4.3 ask for
-_INSTALL_HINT = f"Install Java {OLDEST} or newer (e.g. openjdk-17-jre-headless), or point JAVA_HOME at one."
+_INSTALL_HINT = (
+    f"Install Java {OLDEST} or newer (Debian, Ubuntu: apt-get install openjdk-17-jre-headless or a later one; "
+    "macOS: brew install openjdk@21), or point JAVA_HOME at one."
+)
 _DEBIAN_PACKAGES = ("openjdk-17-jre-headless", "default-jre-headless")  # Debian 13 has no 17 any more
 
 
@@ -52,7 +55,11 @@ def _find(home: str, path: str) -> Java:
         executable = Path(home).absolute() / "bin" / "java"
         if not os.access(executable, os.X_OK):
             raise JavaNotFoundError(f"JAVA_HOME is {home}, but there is no bin/java in it.", "Correct or unset it.")
-        return _probe(executable)
+        try:
+            return _probe(executable)
+        except JavaTooOldError as error:  # a newer one on PATH does not help
+            step = f"JAVA_HOME says so: point it at Java {OLDEST} or newer, or unset it to use the one on PATH."
+            raise JavaTooOldError(error.what, step) from None
     on_path = shutil.which("java", path=path)
     if on_path is None:
         raise JavaNotFoundError("There is no Java: JAVA_HOME is not set and PATH has no java.", _INSTALL_HINT)

@@ -54,7 +54,9 @@ def _bound(addresses: Sequence[tuple[int, str | int]], host: str, port: int) -> 
         for bound in sockets:
             bound.close()
         if error.errno == errno.EADDRINUSE:
-            step = "Stop what listens there, or choose another port (server.port; 0 takes any)."
+            step = (
+                "Stop what listens there, or choose another port (server.port or EVERTABLE_SERVER__PORT; 0 takes any)."
+            )
             raise PortInUseError(f"Port {port} is in use on {host}.", step) from None
         key = "host" if error.errno in _NOT_HERE else "port"
         raise _unusable(key, f"cannot listen on {host}, port {port}: {error.strerror}") from None
