@@ -19,7 +19,7 @@ OpenTab = Callable[..., Tab]
 Picture = Callable[[Tab, str], None]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # no longer: Playwright keeps an event loop on this thread, and others want their own
 def browser() -> Iterator[Browser]:
     expect.set_options(timeout=60_000)
     with chromium() as started:
