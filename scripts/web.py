@@ -2,10 +2,12 @@
 """web/ with the Node.js of the environment: ``build`` makes the page that the server serves, anything else is run.
 
 scripts/web.py build                 packages, then the page; quick when nothing has changed
-scripts/web.py npm run test:client   any tool of web/, with its arguments
+scripts/web.py lock                  for maintainers: writes web/package-lock.json anew
+scripts/web.py ng test angular       any tool of web/, with its arguments
 """
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -27,6 +29,8 @@ def main(arguments: list[str]) -> int:
     match arguments:
         case ["build"]:
             return build()
+        case ["lock"]:
+            return lock()
         case [tool, *rest]:
             return run(tool, *rest)
     print(__doc__, file=sys.stderr)
@@ -50,6 +54,20 @@ def build() -> int:
         BUILDING.rename(FILES)  # only now: a build that fails leaves the page as it was
         STAMP.write_text(made)
     return 0
+
+
+def lock() -> int:
+    """For every platform, with hashes and without an address: not even those of people who take donations."""
+    path = WEB / "package-lock.json"
+    path.unlink(missing_ok=True)  # or what is installed here would be all there is
+    shutil.rmtree(WEB / "node_modules", ignore_errors=True)
+    code = run("npm", "install", "--package-lock-only", "--ignore-scripts", "--no-audit", "--no-fund")
+    if code == 0:
+        locked = json.loads(path.read_text())
+        for package in locked["packages"].values():
+            package.pop("funding", None)
+        path.write_text(json.dumps(locked, indent=2, ensure_ascii=False) + "\n")
+    return code
 
 
 def is_built() -> bool:
