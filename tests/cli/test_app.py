@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import pkgutil
 import platform
 import subprocess
 import sys
@@ -13,12 +12,10 @@ import pytest
 from typer.testing import CliRunner
 
 from evertable import __version__
-from evertable.cli import app, commands
+from evertable.cli import app
 from evertable.errors import BrokerError, ConfigError, EvertableError
 from evertable.runtime.jars import LOCK_FILE, read_lock
 from evertable.runtime.java import find_java
-
-COMMANDS = sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(commands.__path__))
 
 
 def test_versions_of_all_parts() -> None:
@@ -72,13 +69,6 @@ def test_versions_tell_of_the_web_page(
     monkeypatch.setattr("evertable.web.FILES", tmp_path)
     said = CliRunner().invoke(app.build_app(), ["--version"])
     assert said.output.splitlines()[-1] == f"web page   {text}"
-
-
-@pytest.mark.parametrize("command", ["", *COMMANDS])
-def test_every_help_text_has_an_example(command: str) -> None:
-    said = CliRunner().invoke(app.build_app(), [*command.split(), "--help"])
-    assert said.exit_code == 0
-    assert f"Example:  evertable {command}".rstrip() in said.output
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from evertable.errors import ConfigError, EvertableError
 
 _HELP = """Live Kafka joins on Spark, under names that never break.
 
-Example:  evertable setup && evertable broker --port 9092
+Example:  evertable demo
 """
 
 
@@ -26,6 +26,7 @@ def build_app() -> typer.Typer:
         help=_HELP,
         no_args_is_help=True,
         add_completion=False,
+        rich_markup_mode=None,  # plain text: boxes cut off defaults and addresses where a terminal is narrow
         pretty_exceptions_enable=False,  # a bug shows Python's own traceback
         context_settings={"help_option_names": ["-h", "--help"]},
     )

@@ -19,7 +19,9 @@ def broker(
     ),
     auto_create: bool = typer.Option(False, "--auto-create", help="Create topics when a client first asks for them."),
 ) -> None:
-    """Run a real Kafka broker of one node until Ctrl-C, for trials and tests. Loopback only, no security.
+    """Run a real Kafka broker of one node until Ctrl-C.
+
+    For trials and tests: on loopback only, without security.
 
     Example:  evertable broker --port 9092 --data-dir evertable-data/broker
     """

@@ -8,11 +8,14 @@ import typer
 
 
 def check(
-    file: Path | None = typer.Argument(None, help="The configuration; looked for in the usual places if left out."),
+    file: Path | None = typer.Argument(
+        None, metavar="CONFIG", help="The configuration; looked for in the usual places if left out."
+    ),
 ) -> None:
-    """Show the configuration that is in effect, secrets masked, or every problem with its path (exit code 2).
+    """Show the configuration in effect, or everything wrong with it.
 
-    Nothing is contacted: topics and brokers are not looked at.
+    Secrets are masked. Every problem has its path; the exit code is 2 then. Nothing is contacted: topics and brokers
+    are not looked at.
 
     Example:  evertable check evertable.yaml
     """

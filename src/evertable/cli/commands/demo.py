@@ -26,7 +26,9 @@ def demo(
     ),
     no_browser: bool = typer.Option(False, "--no-browser", help="Do not open the page in a browser."),
 ) -> None:
-    """Show live tables over sample data: a real Kafka broker, Spark, the server and its page, until Ctrl-C.
+    """Show live tables over sample data that moves, until Ctrl-C.
+
+    It brings all of it: a real Kafka broker, Spark, the server and its page.
 
     Example:  evertable demo --rows 10000 --rate 100
     """

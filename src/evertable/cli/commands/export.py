@@ -13,7 +13,7 @@ STDOUT = Path("-")
 
 
 def export(
-    name: str = typer.Argument(..., help="The table's public name."),
+    name: str = typer.Argument(..., metavar="TABLE", help="The table's public name."),
     output: Path = typer.Option(..., "--output", "-o", help="FILE.csv, .arrow or .parquet; - for CSV on stdout."),
     force: bool = typer.Option(False, "--force", help="Write over a file that is there."),
     columns: str = typer.Option("", "--columns", help="Which columns, with commas between them; all if not said."),

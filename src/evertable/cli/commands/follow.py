@@ -36,14 +36,14 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def follow(
-    config_file: Path | None = typer.Argument(None, metavar="[CONFIG]", help="evertable.yaml, if not said."),
+    config_file: Path | None = typer.Argument(None, metavar="CONFIG", help="evertable.yaml, if not said."),
     everything: bool = typer.Option(False, "--all", help="Print what the topics held before the start, too."),
     once: bool = typer.Option(False, "--once", help="Stop when all that the topics held has been shown."),
 ) -> None:
-    """Join the configured topics and print rows, matches and rejects as they come, until Ctrl-C.
+    """Join the configured topics and print what comes, until Ctrl-C.
 
-    Nothing is kept: the changelog and the checkpoint are deleted at the end. After a crash of Spark's, rows since the
-    last commit are printed again.
+    Rows, matches and rejects, without a server. Nothing is kept: the changelog and the checkpoint are deleted at the
+    end. After a crash of Spark's, rows since the last commit are printed again.
 
     Example:  evertable follow examples/evertable.yaml --all
     """

@@ -10,14 +10,14 @@ SAMPLES = 500
 
 
 def init(
-    topics: list[str] = typer.Argument(None, metavar="[LEFT RIGHT]", help="Two topics; the only two, if not said."),
+    topics: list[str] = typer.Argument(None, metavar="TOPIC", help="Two topics; the only two, if not said."),
     kafka: str = typer.Option("localhost:9092", "--kafka", metavar="HOST:PORT", help="The broker."),
     file: Path = typer.Option(Path("evertable.yaml"), "--file", "-o", dir_okay=False, help="Where to write it."),
     force: bool = typer.Option(False, "--force", help="Write over a file that is there."),
 ) -> None:
-    """Look at two topics and write an evertable.yaml for them: columns, types and key are guessed from their records.
+    """Write a first evertable.yaml for two topics, from their records.
 
-    What it was unsure of stands at the top of the file.
+    Columns, types and the key are guessed. What it was unsure of stands at the top of the file.
 
     Example:  evertable init users_v1 accounts_v1 --kafka localhost:9092
     """

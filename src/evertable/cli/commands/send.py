@@ -9,13 +9,15 @@ import typer
 
 
 def send(
-    topic: str = typer.Argument(help="The topic to write to."),
-    records: list[str] = typer.Argument(None, metavar="[RECORD]...", help="Their values; standard input, if not said."),
+    topic: str = typer.Argument(metavar="TOPIC", help="The topic to write to."),
+    records: list[str] = typer.Argument(None, metavar="RECORD", help="Their values; standard input, if not said."),
     key: str | None = typer.Option(None, "--key", help="The key of each record."),
     kafka: str | None = typer.Option(None, "--kafka", metavar="HOST:PORT", help="The broker; else evertable.yaml's."),
     config_file: Path | None = typer.Option(None, "--config", help="evertable.yaml, if not said."),
 ) -> None:
-    """Write records to a topic as they stand, good ones or bad ones; from standard input, one for each line.
+    """Write records to a topic as they stand, good ones or bad ones.
+
+    From standard input each line is one.
 
     Example:  evertable send users_v1 '{"userId": "u1", "age": "forty-two"}' --kafka 127.0.0.1:9092
     """

@@ -11,10 +11,12 @@ import typer
 
 
 def serve(
-    config_file: Path | None = typer.Argument(None, metavar="[CONFIG]", help="evertable.yaml, if not said."),
+    config_file: Path | None = typer.Argument(None, metavar="CONFIG", help="evertable.yaml, if not said."),
     reset_wiring: bool = typer.Option(False, "--reset-wiring", help="Begin with the wiring of the configuration."),
 ) -> None:
-    """Serve the configured topics as live tables, and follow the control topic, until Ctrl-C.
+    """Serve the configured topics as live tables, until Ctrl-C.
+
+    Swaps come from the control topic, the page, and evertable swap.
 
     Example:  evertable serve examples/evertable.yaml
     """

@@ -8,9 +8,10 @@ from evertable.runtime import prepare
 
 
 def setup() -> None:
-    """Find Java (on Debian as root: install it), fetch and check the jars, ready the join operator.
+    """Make this machine ready: Java, the jars, the join operator.
 
-    Does nothing when all is there. Other commands do the same on first use, except for installing Java.
+    Finds Java (on Debian as root: installs it), fetches and checks the jars, readies the operator. Does nothing when
+    all is there. Other commands do the same on first use, except for installing Java.
 
     Example:  evertable setup
     """

@@ -30,7 +30,9 @@ def status(
     token_file: Path | None = typer.Option(None, "--token-file", help="Holds the token; else EVERTABLE_TOKEN does."),
     ca: Path | None = typer.Option(None, "--ca", help="PEM file to check the server's certificate with."),
 ) -> None:
-    """Show wiring, generation, state, rows, rows per second, lag and age of the data, and what is being built.
+    """Show what is live, how much, how fresh, and what is being built.
+
+    Wiring, generation, state, rows, rows per second, lag and age of the data.
 
     With --watch in a pipe: a line for each change.
 

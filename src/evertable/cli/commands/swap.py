@@ -32,10 +32,10 @@ def swap(
     token_file: Path | None = typer.Option(None, "--token-file", help="Holds the token; else EVERTABLE_TOKEN does."),
     ca: Path | None = typer.Option(None, "--ca", help="PEM file to check the server's certificate with."),
 ) -> None:
-    """Point the tables at other topics, or join them otherwise; what is not said stays as it is.
+    """Point the tables at other topics, or join them otherwise.
 
-    The exit code is 0 when the swap is live and 1, with the reason, when it was rejected, failed, or overtaken by a
-    newer one.
+    What is not said stays as it is. The exit code is 0 when the swap is live and 1, with the reason, when it was
+    rejected, failed, or overtaken by a newer one.
 
     Example:  evertable swap --users-topic users_v2 --join inner
     """

@@ -22,7 +22,7 @@ _AROUND = 6  # lines that are no rows: title, line, names, line, line, and where
 
 
 def tail(
-    name: str = typer.Argument(..., help="The table's public name."),
+    name: str = typer.Argument(..., metavar="TABLE", help="The table's public name."),
     columns: str = typer.Option("", "--columns", help="Which columns, with commas between them; all if not said."),
     sort: str = typer.Option("", "--sort", help="By which columns, - before a name for descending: -balance,name"),
     filter_: str = typer.Option("", "--filter", help="Which rows: \"balance > 100 and name contains 'a'\""),
@@ -35,7 +35,7 @@ def tail(
     token_file: Path | None = typer.Option(None, "--token-file", help="Holds the token; else EVERTABLE_TOKEN does."),
     ca: Path | None = typer.Option(None, "--ca", help="PEM file to check the server's certificate with."),
 ) -> None:
-    """Show a live table until Ctrl-C, over swaps and restarts of the server.
+    """Show a live table until Ctrl-C, also over swaps and restarts.
 
     In a pipe: the rows of the first page, then those that are new or have changed, as TSV with a line of names or as
     JSON lines, the newest last. Rows that come and go between two pages are not shown.

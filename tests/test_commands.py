@@ -1,0 +1,38 @@
+"""docs/COMMANDS.md is what ``--help`` says, whole and on any terminal."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.documents.pages import ROOT
+
+from evertable.cli.reference import help_texts, reference
+
+EVERTABLE = Path(sys.executable).with_name("evertable")
+TEXTS = help_texts()
+
+
+def test_the_page_is_up_to_date() -> None:
+    """`python -m evertable.cli.reference > docs/COMMANDS.md` makes it so."""
+    assert reference() == (ROOT / "docs" / "COMMANDS.md").read_text()
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_help_text_says_what_whole_and_with_an_example(name: str) -> None:
+    """Its first sentence fits into the list of all commands, where longer ones are cut off."""
+    text = TEXTS[name]
+    assert f"Example:  evertable {name}".rstrip() in text
+    assert "..." not in text.partition("Options:")[2]
+    assert len(text.split("\n\n")[1].strip()) <= 66
+
+
+@pytest.mark.parametrize(("name", "width"), [("", "80"), ("swap", "40")])
+def test_help_in_a_narrow_terminal_has_the_same_words(name: str, width: str) -> None:
+    """Also where colours are forced upon it; nothing is cut off."""
+    environment = {**os.environ, "COLUMNS": width, "FORCE_COLOR": "1"}
+    said = subprocess.run([EVERTABLE, *name.split(), "-h"], env=environment, capture_output=True, text=True, check=True)
+    assert "".join(said.stdout.split()) == "".join(TEXTS[name].split())
