@@ -24,7 +24,8 @@ def main(habits: set[str]) -> None:
         jvm = subprocess.Popen(["sleep", "600"], stdout=subprocess.DEVNULL)
         sys.stderr.write(f"jvm {jvm.pid}\n")
         sys.stderr.flush()
-    say("ready", spark="none", slots=16, shuffle_partitions=2)
+    slots = 0 if "executors-come-on-stop" in habits else 16
+    say("ready", spark="none", slots=slots, shuffle_partitions=2)
     if "dies-when-ready" in habits:
         sys.exit(4)
     for line in sys.stdin:
@@ -38,7 +39,12 @@ def main(habits: set[str]) -> None:
             say("started", generation=number, query_id="q", run_id=str(os.getpid()))
             if "fails-later" in habits:
                 say("failed", generation=number, condition="QUERY_FAILED", message="a hiccup", retriable=True)
+            if slots == 0:
+                say("failed", generation=number, condition="NOT_ENOUGH_SLOTS", message="0 free", retriable=True)
         elif command["do"] == "stop":
+            if slots == 0:
+                slots = 16
+                say("slots", slots=slots)
             say("stopped", generation=number)
             say("released", generation=number)
 

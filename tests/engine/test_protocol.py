@@ -10,17 +10,18 @@ from hypothesis import strategies as st
 from evertable.config.columns import Column, ColumnType, RecordField
 from evertable.config.joins import JoinType
 from evertable.engine import protocol
-from evertable.engine.protocol import Failed, Progress, Ready, Released, Started, Stopped
+from evertable.engine.protocol import Failed, Progress, Ready, Released, Slots, Started, Stopped
 from evertable.engine.spec import GenerationSpec, SourceSpec, from_wire, to_wire
 
 texts = st.text(st.characters(codec="utf-8"))
 numbers = st.integers(0, 2**53)
 offsets = st.dictionaries(st.integers(0, 1000), numbers)
 events = st.one_of(
-    st.builds(Ready, texts, st.none() | numbers, numbers),
+    st.builds(Ready, texts, numbers, numbers),
     st.builds(Started, numbers, texts, texts),
     st.builds(Progress, numbers, numbers, numbers, offsets, offsets),
     st.builds(Failed, numbers, texts, texts, st.booleans()),
+    st.builds(Slots, numbers),
     st.builds(Stopped, numbers),
     st.builds(Released, numbers),
 )

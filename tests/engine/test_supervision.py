@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.engine.test_protocol import spec
@@ -25,12 +26,12 @@ from evertable.errors import EngineError, NotEnoughSlotsError, QueryFailedError
 class Supervised:
     """An engine with a fake child, and what it has said; ``delays`` notes the waits it was given."""
 
-    def __init__(self, log: Path, *habits: str, delay_s: float = 0.01) -> None:
+    def __init__(self, log: Path, *habits: str, delay_s: float = 0.01, master: str = "local[*]") -> None:
         self.events: list[Event] = []
         self.delays_given = 0
         self._delay_s = delay_s
         program = (sys.executable, str(Path(__file__).with_name("fake_child.py")), *habits)
-        self.engine = Engine(EngineSettings(log=log), self.events.append, self._delays, program)
+        self.engine = Engine(EngineSettings(master, log=log), self.events.append, self._delays, program)
 
     def _delays(self) -> Iterator[float]:
         self.delays_given += 1
@@ -50,8 +51,8 @@ class Supervised:
 def supervise(tmp_path: Path) -> Iterator[Callable[..., Supervised]]:
     made: list[Supervised] = []
 
-    def make(*habits: str, delay_s: float = 0.01) -> Supervised:
-        made.append(Supervised(tmp_path / "log", *habits, delay_s=delay_s))
+    def make(*habits: str, **how: Any) -> Supervised:
+        made.append(Supervised(tmp_path / "log", *habits, **how))
         return made[-1]
 
     yield make
@@ -111,23 +112,74 @@ def test_a_child_that_dies_of_a_stop_has_stopped(supervise: Callable[..., Superv
     assert supervised.engine.wait_released(7)
 
 
-def test_a_pending_start_ends_when_it_is_stopped(supervise: Callable[..., Supervised]) -> None:
-    supervised = supervise("ignores-starts")
-    supervised.engine.open()
-    problems: list[str] = []
+class Starting:
+    """A start on a thread of its own, and the error it ended with."""
 
-    def start() -> None:
+    def __init__(self, supervised: Supervised) -> None:
+        self._supervised = supervised
+        self.problem = ""
+        self._thread = threading.Thread(target=self._start)
+        self._thread.start()
+        supervised.wait(lambda: 7 in supervised.engine.running)
+
+    def _start(self) -> None:
         try:
-            supervised.engine.start(spec())
+            self._supervised.engine.start(spec())
         except EngineError as error:
-            problems.append(str(error))
+            self.problem = str(error)
 
-    starting = threading.Thread(target=start)
-    starting.start()
-    supervised.wait(lambda: 7 in supervised.engine.running)
+    def join(self) -> None:
+        self._thread.join(timeout=10)
+        assert not self._thread.is_alive()
+
+
+@pytest.mark.parametrize(
+    ("habit", "master"), [("ignores-starts", "local[*]"), ("executors-come-on-stop", "spark://none:7077")]
+)
+def test_a_pending_start_ends_when_it_is_stopped(supervise: Callable[..., Supervised], habit: str, master: str) -> None:
+    """Whether it was told to the child, or waits for a cluster's slots."""
+    supervised = supervise(habit, master=master)
+    supervised.engine.open()
+    starting = Starting(supervised)
     supervised.engine.stop(7)
-    starting.join(timeout=10)
-    assert problems == ["[ENGINE_FAILED] Generation 7 was stopped before it had started."]
+    starting.join()
+    assert starting.problem == "[ENGINE_FAILED] Generation 7 was stopped before it had started."
+    assert supervised.engine.running == frozenset()
+
+
+def test_a_start_waits_for_executors_that_come_late(supervise: Callable[..., Supervised]) -> None:
+    """A cluster has none when Spark is up; it is not told to start before they are there."""
+    supervised = supervise("executors-come-on-stop", master="spark://none:7077")
+    assert supervised.engine.open().slots == 0
+    starting = Starting(supervised)
+    assert supervised.engine.free_slots() == 0
+    supervised.engine.stop(99)
+    starting.join()
+    assert starting.problem == ""
+    assert (supervised.count(Failed), supervised.count(Started)) == (0, 1)
+    assert supervised.engine.free_slots() == 16 - 9
+
+
+def test_executors_that_do_not_come_are_waited_for_no_longer_than_said(
+    supervise: Callable[..., Supervised], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evertable.engine.process.ARRIVAL_S", 0.1)
+    supervised = supervise("executors-come-on-stop", master="spark://none:7077")
+    supervised.engine.open()
+    with pytest.raises(NotEnoughSlotsError, match=r"needs 9 .* 0 are free"):
+        supervised.engine.start(spec())
+    assert supervised.engine.running == frozenset()
+
+
+def test_a_query_that_lacked_slots_is_tried_as_soon_as_there_are_more(supervise: Callable[..., Supervised]) -> None:
+    """Not after its delay, which is a minute here."""
+    supervised = supervise("executors-come-on-stop", delay_s=60, master="spark://none:7077")
+    supervised.engine.open()
+    supervised.engine.start(spec("microbatch"))  # needs none of its own, so it is told at once
+    supervised.wait(lambda: supervised.count(Failed) == 1)
+    supervised.engine.stop(99)
+    supervised.wait(lambda: supervised.count(Started) == 2)
+    assert supervised.engine.running == {7}
 
 
 def test_a_refused_start_is_not_wanted_any_more(supervise: Callable[..., Supervised]) -> None:

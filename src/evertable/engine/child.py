@@ -23,8 +23,8 @@ import orjson
 
 from evertable.engine import plan, scratch
 from evertable.engine.failures import classify
-from evertable.engine.protocol import Event, Failed, Progress, Ready, Released, Started, Stopped, encode
-from evertable.engine.session import RELEASE_S, create_session, slots_of
+from evertable.engine.protocol import Event, Failed, Progress, Ready, Released, Slots, Started, Stopped, encode
+from evertable.engine.session import create_session, is_cluster, release_s, slots_now
 from evertable.engine.spec import GenerationSpec, from_wire
 
 if TYPE_CHECKING:
@@ -62,7 +62,14 @@ class Queries:
         self._running: dict[int, tuple[GenerationSpec, StreamingQuery]] = {}
         self._reported: dict[int, Progress] = {}
         self._releasing: dict[int, float] = {}
-        self._sees_producers = slots_of(str(spark.sparkContext.master))[1] is not None
+        self._on_cluster = is_cluster(str(spark.sparkContext.master))
+        self._release_s = release_s(spark)
+        self._slots = slots_now(spark)
+
+    @property
+    def slots(self) -> int:
+        """Task slots there are, as last reported."""
+        return self._slots
 
     def start(self, spec: GenerationSpec) -> None:
         if spec.generation in self._running:
@@ -82,10 +89,13 @@ class Queries:
             found[1].stop()
         self._output.send(Stopped(generation))
         with self._lock:
-            self._releasing[generation] = time.monotonic() + RELEASE_S
+            self._releasing[generation] = time.monotonic() + self._release_s
 
     def watch(self) -> None:
-        """Looks at every query once and reports what is new."""
+        """Looks at the executors and at every query once, and reports what is new."""
+        if self._on_cluster and (slots := slots_now(self._spark)) != self._slots:
+            self._slots = slots
+            self._output.send(Slots(slots))
         with self._lock:
             running = list(self._running.values())
             releasing = dict(self._releasing)
@@ -129,7 +139,7 @@ class Queries:
 
     def _is_released(self, generation: int, deadline: float) -> bool:
         """Whether the query's producer is closed; a cluster's producers cannot be seen from here, only waited for."""
-        if not self._sees_producers:
+        if self._on_cluster:
             return time.monotonic() > deadline
         jvm: Any = self._spark.sparkContext._jvm
         return not jvm.dev.evertable.Producers.open(plan.producer_id(generation))
@@ -161,9 +171,9 @@ def serve(commands: Iterator[bytes], output: Output, folder: Path | None) -> Non
     spark = create_session(opening.get("master"), jars, opening.get("spark", {}))
     spark.sparkContext.setLogLevel(opening.get("log_level", "WARN"))
     queries = Queries(spark, output)
-    threading.Thread(target=_watch, args=(queries, folder), name="watch-queries", daemon=True).start()
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 0)
-    output.send(Ready(spark.version, slots_of(str(spark.sparkContext.master))[1], partitions))
+    output.send(Ready(spark.version, queries.slots, partitions))
+    threading.Thread(target=_watch, args=(queries, folder), name="watch-queries", daemon=True).start()
     for line in commands:
         wanted = orjson.loads(line)
         if wanted["do"] == "start":

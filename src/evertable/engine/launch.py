@@ -13,6 +13,7 @@ from pathlib import Path
 
 from evertable.engine import scratch
 from evertable.engine.protocol import Died, Event, command, decode
+from evertable.engine.shipping import without_ours
 from evertable.runtime.jars import jar_paths
 from evertable.runtime.java import find_java
 from evertable.runtime.operator import operator_jar
@@ -34,7 +35,7 @@ class Child:
     """A started child process; raises if it cannot be started."""
 
     def __init__(self, settings: EngineSettings, program: Sequence[str] = PROGRAM) -> None:
-        jars = [operator_jar(), *jar_paths("connector")]  # ours first: it stands in for a class of the connector's
+        operator, connector = operator_jar(), jar_paths("connector")
         java = find_java()
         self._log = settings.log
         self._scratch = scratch.make()  # ours to delete: a killed JVM leaves its files
@@ -53,6 +54,7 @@ class Child:
         finally:
             if spark_log:
                 spark_log.close()
+        jars = [operator, *without_ours(operator, connector, self._scratch)]
         spark = {"spark.local.dir": str(self._scratch), **settings.spark}
         opening = {"master": settings.master, "jars": [str(jar) for jar in jars], "spark": spark}
         self.send(command("open", log_level=settings.log_level, **opening))

@@ -6,12 +6,12 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evertable.engine.launch import PROGRAM, Child, EngineSettings
-from evertable.engine.protocol import Died, Event, Failed, Progress, Ready, Released, Started, Stopped, command
+from evertable.engine.protocol import Died, Event, Failed, Progress, Ready, Released, Slots, Started, Stopped, command
 from evertable.engine.retry import Delays, growing
-from evertable.engine.session import RELEASE_S
+from evertable.engine.session import RELEASE_S, is_cluster
 from evertable.engine.spec import GenerationSpec, to_wire
 from evertable.errors import EngineError, EvertableError, NotEnoughSlotsError, QueryFailedError
 from evertable.runtime.jars import jar_paths
@@ -21,6 +21,9 @@ from evertable.runtime.operator import operator_jar
 log = logging.getLogger(__name__)
 
 HEALTHY_S = 60.0  # a child that lived so long, or committed an epoch, did not die of its start
+ARRIVAL_S = 30.0  # after a cluster's executors came or went, others may still come for so long
+
+LACKING = NotEnoughSlotsError.condition
 
 Listener = Callable[[Event], None]
 """Called on the engine's own thread: it must be quick, and must not call the engine, which answers by that thread."""
@@ -32,6 +35,7 @@ class _Wanted:
 
     spec: GenerationSpec
     delays: Iterator[float]
+    told: bool = False  # the child was told to start it: until then it holds no slots
     started: Started | None = None
     failed: Failed | None = None
     partitions: int = 0  # as an epoch has found them; topics may grow
@@ -41,9 +45,15 @@ class _Wanted:
         at_build = self.spec.slots(shuffle_partitions)
         return max(at_build, self.partitions + shuffle_partitions) if at_build else 0
 
+    @property
+    def lacks_slots(self) -> bool:
+        """Whether it waits to be tried again because there were too few slots."""
+        return self.timer is not None and self.failed is not None and self.failed.condition == LACKING
+
     def cancel_retry(self) -> None:
         if self.timer:
             self.timer.cancel()
+            self.timer = None
 
 
 class Engine:
@@ -73,6 +83,8 @@ class Engine:
         self._healthy = False
         self._child: Child | None = None
         self._closing = threading.Event()
+        self._arrival_s = ARRIVAL_S if is_cluster(settings.master) else 0.0
+        self._arrivals_end = 0.0
         self._keeper = threading.Thread(target=self._keep_alive, name="engine-keeper", daemon=True)
 
     def open(self, timeout_s: float = 120) -> Ready:
@@ -104,12 +116,15 @@ class Engine:
             return frozenset(self._wanted)
 
     def free_slots(self) -> int | None:
-        """Task slots that no wanted generation holds; None where a cluster decides."""
+        """Task slots that no generation holds; None while Spark is not there."""
         with self._changed:
             return self._free_slots()
 
     def start(self, spec: GenerationSpec, timeout_s: float = 60) -> Started:
-        """Starts a generation's query; raises if there are too few slots or Spark refuses the plan."""
+        """Starts a generation's query; raises if there are too few slots or Spark refuses the plan.
+
+        A cluster's executors come after its start, and after one was lost: then slots are waited for.
+        """
         number = spec.generation
         with self._changed:
             self._changed.wait_for(lambda: self._ready or self._closing.is_set(), timeout_s)  # it may be coming back
@@ -117,17 +132,17 @@ class Engine:
                 raise EngineError(f"Spark is not there to start generation {number}.")
             if number in self._wanted:
                 raise EngineError(f"Generation {number} is running already.")
-            free, needed = self._free_slots(), spec.slots(self._ready.shuffle_partitions)
-            if free is not None and needed > free:
-                raise NotEnoughSlotsError(needed, free)
             wanted = self._wanted[number] = _Wanted(spec, self._delays())
-            self._send(command("start", spec=to_wire(spec)))
-            self._changed.wait_for(
-                lambda: wanted.started or wanted.failed or self._wanted.get(number) is not wanted, timeout_s
-            )
+            try:
+                self._await_slots(wanted)
+            except EngineError:
+                self._drop(number)
+                raise
+            self._tell_to_start(wanted)
+            self._changed.wait_for(lambda: wanted.started or wanted.failed or not self._is_wanted(wanted), timeout_s)
             if wanted.started:
                 return wanted.started
-            if self._wanted.get(number) is not wanted:
+            if not self._is_wanted(wanted):
                 raise EngineError(f"Generation {number} was stopped before it had started.")
             self._drop(number)
         if wanted.failed:
@@ -176,10 +191,32 @@ class Engine:
         self.close()
 
     def _free_slots(self) -> int | None:
-        if self._ready is None or self._ready.slots is None:
+        if self._ready is None:
             return None
         shuffle = self._ready.shuffle_partitions
-        return self._ready.slots - sum(wanted.slots(shuffle) for wanted in self._wanted.values())
+        return self._ready.slots - sum(wanted.slots(shuffle) for wanted in self._wanted.values() if wanted.told)
+
+    def _await_slots(self, wanted: _Wanted) -> None:
+        """Returns when there are enough slots, or when it is no longer wanted; raises if none are to come."""
+        while self._is_wanted(wanted):
+            free = self._free_slots()
+            if self._ready is None or free is None:
+                raise EngineError(f"Spark ended before generation {wanted.spec.generation} had slots to start in.")
+            needed = wanted.slots(self._ready.shuffle_partitions)
+            if needed <= free:
+                return
+            if (left := self._arrivals_end - time.monotonic()) <= 0:
+                raise NotEnoughSlotsError(needed, free)
+            self._changed.wait(left)
+
+    def _is_wanted(self, wanted: _Wanted) -> bool:
+        return self._wanted.get(wanted.spec.generation) is wanted
+
+    def _tell_to_start(self, wanted: _Wanted) -> None:
+        wanted.cancel_retry()
+        if self._is_wanted(wanted):
+            wanted.told = True
+            self._send(command("start", spec=to_wire(wanted.spec)))
 
     def _drop(self, generation: int) -> None:
         if wanted := self._wanted.pop(generation, None):
@@ -236,9 +273,14 @@ class Engine:
         match event:
             case Ready():
                 self._ready = event
+                self._arrivals_end = time.monotonic() + self._arrival_s
                 for each in self._wanted.values():
-                    each.cancel_retry()
-                    self._send(command("start", spec=to_wire(each.spec)))
+                    if each.told:
+                        self._tell_to_start(each)
+            case Slots(slots) if self._ready:
+                self._ready = replace(self._ready, slots=slots)
+                self._arrivals_end = time.monotonic() + self._arrival_s
+                self._try_those_that_lack_slots()
             case Started(generation):
                 if wanted := self._wanted.get(generation):
                     wanted.started = event
@@ -252,6 +294,7 @@ class Engine:
                     self._take_failure(wanted, event)
             case Stopped(generation):
                 self._stopping.discard(generation)
+                self._try_those_that_lack_slots()
             case Released(generation):
                 self._unreleased.discard(generation)
 
@@ -259,15 +302,19 @@ class Engine:
         wanted.failed = failure
         if not (wanted.started and failure.retriable):
             return
-        line = command("start", spec=to_wire(wanted.spec))
-        wanted.timer = threading.Timer(next(wanted.delays), self._start_again, (wanted, line))
+        wanted.timer = threading.Timer(next(wanted.delays), self._start_again, (wanted,))
         wanted.timer.daemon = True
         wanted.timer.start()
 
-    def _start_again(self, wanted: _Wanted, line: bytes) -> None:
+    def _start_again(self, wanted: _Wanted) -> None:
         with self._changed:
-            if self._wanted.get(wanted.spec.generation) is wanted:
-                self._send(line)
+            self._tell_to_start(wanted)
+
+    def _try_those_that_lack_slots(self) -> None:
+        """Not when their time has come, but now: there may be enough slots."""
+        for wanted in self._wanted.values():
+            if wanted.lacks_slots:
+                self._tell_to_start(wanted)
 
 
 def _nobody(_: Event) -> None:

@@ -5,7 +5,7 @@ orchestrator                      engine
     │ ◄───────────────────────── ready ─ │
     │ ── start {spec} ────────────────► │
     │ ◄─────────────────────── started ─ │   or failed
-    │ ◄────────────── progress, failed ─ │   at any time
+    │ ◄─────── progress, failed, slots ─ │   at any time
     │ ── stop {generation} ───────────► │
     │ ◄─────────────────────── stopped ─ │   the query has ended
     │ ◄────────────────────── released ─ │   and its producer is closed: the changelog may be deleted
@@ -23,10 +23,10 @@ import orjson
 
 @dataclass(frozen=True)
 class Ready:
-    """Spark is up; ``slots`` is None where a cluster decides."""
+    """Spark is up; ``slots`` are those of the executors that are there by now."""
 
     spark: str
-    slots: int | None
+    slots: int
     shuffle_partitions: int
 
 
@@ -59,6 +59,13 @@ class Failed:
 
 
 @dataclass(frozen=True)
+class Slots:
+    """A cluster's executors came or went: so many task slots there are now, free or not."""
+
+    slots: int
+
+
+@dataclass(frozen=True)
 class Stopped:
     generation: int
 
@@ -75,9 +82,9 @@ class Died:
     reason: str
 
 
-Event = Ready | Started | Progress | Failed | Stopped | Released | Died
+Event = Ready | Started | Progress | Failed | Slots | Stopped | Released | Died
 
-_SENT = {cls.__name__.lower(): cls for cls in (Ready, Started, Progress, Failed, Stopped, Released)}
+_SENT = {cls.__name__.lower(): cls for cls in (Ready, Started, Progress, Failed, Slots, Stopped, Released)}
 
 
 def encode(event: Event) -> bytes:

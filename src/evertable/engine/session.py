@@ -5,15 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PRODUCER_IDLE_S = 30  # Spark closes a producer that has been idle for so long; making a new one delays a record
-RELEASE_S = PRODUCER_IDLE_S + 15  # by then it is closed, wherever it was
+CLOSING_S = 15  # by then it is closed, wherever it was
+RELEASE_S = PRODUCER_IDLE_S + CLOSING_S
+PRODUCER_IDLE = "spark.kafka.producer.cache.timeout"
 
 LOCAL_SLOTS = 256  # threads, mostly waiting: real-time mode keeps every task of every running generation
+
+# Throughput counts here, and pauses of a small heap are short; a JVM out of memory is better started anew.
+JAVA_OPTIONS = "-XX:+UseParallelGC -XX:+ExitOnOutOfMemoryError"
 
 # fmt: off
 SETTINGS: dict[str, str] = {
@@ -21,8 +26,8 @@ SETTINGS: dict[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "2g",
-    # Throughput counts here, and pauses of a small heap are short; a JVM out of memory is better started anew.
-    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC -XX:+ExitOnOutOfMemoryError",
+    "spark.driver.extraJavaOptions": JAVA_OPTIONS,
+    "spark.executor.extraJavaOptions": JAVA_OPTIONS,
     "spark.locality.wait": "0",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.adaptive.enabled": "false",  # re-planning is for batches
@@ -39,16 +44,19 @@ SETTINGS: dict[str, str] = {
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",  # counting costs a read for each write
     "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
     # A retired generation's producer must be closed before its changelog is deleted, or it would bring it back.
-    "spark.kafka.producer.cache.timeout": f"{PRODUCER_IDLE_S}s",
+    PRODUCER_IDLE: f"{PRODUCER_IDLE_S}s",
     "spark.kafka.producer.cache.evictorThreadRunInterval": "1s",
     # Shuffle: rows cross at once instead of waiting for a buffer to fill (45 ms by default).
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "2",
-    "spark.shuffle.streaming.checksum.enabled": "false",  # the bytes never leave this machine's memory
+    # What real-time mode refuses, and a cluster's own defaults may ask for.
+    "spark.dynamicAllocation.enabled": "false",
+    "spark.speculation": "false",
 }
 
 LOCAL_SETTINGS: dict[str, str] = {
     "spark.driver.host": "127.0.0.1",  # loopback only; a cluster's executors must reach the driver by its own name
     "spark.driver.bindAddress": "127.0.0.1",
+    "spark.shuffle.streaming.checksum.enabled": "false",  # the bytes never leave this machine's memory
 }
 # fmt: on
 
@@ -61,6 +69,24 @@ def slots_of(master: str) -> tuple[str, int | None]:
         return master, None
     slots = LOCAL_SLOTS if match[1] == "*" else int(match[1])
     return f"local[{slots}{match[2] or ''}]", slots
+
+
+def is_cluster(master: str) -> bool:
+    """Whether executors are processes of their own, which come and go."""
+    return slots_of(master)[1] is None
+
+
+def slots_now(spark: SparkSession) -> int:
+    """Task slots of the executors that are there, free or not."""
+    context: Any = spark.sparkContext._jsc
+    scala = context.sc()
+    return int(scala.maxNumConcurrentTasks(scala.resourceProfileManager().defaultResourceProfile()))
+
+
+def release_s(spark: SparkSession) -> float:
+    """Seconds after which the producer of a query that has ended is closed, on whichever executor it was."""
+    context: Any = spark.sparkContext._jsc
+    return float(context.sc().conf().getTimeAsSeconds(PRODUCER_IDLE, f"{PRODUCER_IDLE_S}s")) + CLOSING_S
 
 
 def create_session(master: str | None, jars: Sequence[Path], overrides: Mapping[str, str]) -> SparkSession:
