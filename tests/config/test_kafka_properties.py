@@ -48,7 +48,7 @@ def test_a_property_that_nobody_knows() -> None:
 
 def test_a_typo_in_a_security_property() -> None:
     """It is told too; whole families that clients keep extending are not judged."""
-    kafka = parse(ssl_truststor_location="/ca", sasl_oauthbearer_new_thing="x")
+    kafka = parse(ssl_truststor_location="/ca", sasl_login_new_thing="x")
     (said,) = kafka.remarks()
     assert str(said).endswith("goes to Spark only; did you mean 'ssl.truststore.location'?")
 

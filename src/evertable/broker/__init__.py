@@ -1,5 +1,6 @@
 """The embedded broker: the real Kafka, one node, for tests, the demo and trials."""
 
 from evertable.broker.embedded import EmbeddedBroker
+from evertable.broker.security import Issuer, Listener, Security
 
-__all__ = ["EmbeddedBroker"]
+__all__ = ["EmbeddedBroker", "Issuer", "Listener", "Security"]

@@ -18,6 +18,7 @@ from confluent_kafka.admin import AdminClient
 from evertable.broker import ports
 from evertable.broker.folder import DataFolder
 from evertable.broker.process import SupervisedProcess
+from evertable.broker.security import Security
 from evertable.broker.settings import HOST, server_properties
 from evertable.errors import BrokerError
 from evertable.runtime.jars import jar_paths
@@ -38,13 +39,20 @@ class EmbeddedBroker:
 
     Without a port it takes a free one, without a data folder a temporary one that ``stop`` removes. ``start`` after
     ``stop`` or ``kill`` keeps the port, and after ``kill`` or with a data folder also the records. ``properties``
-    are Kafka's own (``{"auto.create.topics.enable": "true"}``). It never outlives the process that started it.
+    are Kafka's own (``{"auto.create.topics.enable": "true"}``). With ``security`` it has secured listeners as well, on
+    ports of their own. It never outlives the process that started it.
     """
 
     def __init__(
-        self, port: int = 0, data_dir: str | Path | None = None, properties: Mapping[str, str] | None = None
+        self,
+        port: int = 0,
+        data_dir: str | Path | None = None,
+        properties: Mapping[str, str] | None = None,
+        security: Security | None = None,
     ) -> None:
         self._port = port
+        self._security = security
+        self._secured: dict[str, int] = {}
         self._data_dir = Path(data_dir).absolute() if data_dir is not None else None
         self._properties = dict(properties or {})
         self._folder: DataFolder | None = None
@@ -57,6 +65,12 @@ class EmbeddedBroker:
         if not self._port:
             raise BrokerError("The broker has no port before it was started.", "Call start() first.")
         return f"{HOST}:{self._port}"
+
+    def secured(self, listener: str) -> str:
+        """The same, for one of the secured listeners."""
+        if listener not in self._secured:
+            raise BrokerError(f"The broker has no listener '{listener}', or was not started.", "Call start() first.")
+        return f"{HOST}:{self._secured[listener]}"
 
     @property
     def pid(self) -> int:
@@ -117,14 +131,37 @@ class EmbeddedBroker:
             port = self._port or ports.choose(HOST)
             if self._port and not ports.is_free(HOST, port):
                 break
-            self._process, cluster = _launch(port, folder, self._properties, temporary=self._data_dir is None)
+            self._process, cluster = self._launch(port, folder)
             if _answers(self._process, port, cluster):
                 return port
             if not any("Address already in use" in line for line in folder.log()):
                 what = "did not answer in time" if self._process.running else "ended while it was starting"
                 raise BrokerError(f"The broker {what}. The end of its log:\n{folder.log_tail()}")
             self.kill()
+            self._secured = {}
         raise ports.in_use(HOST, port)
+
+    def _launch(self, port: int, folder: DataFolder) -> tuple[SupervisedProcess, str]:
+        """Starts the JVM on a folder that no other broker uses; gives the process and the cluster's id."""
+        security = self._security
+        if security is not None and not self._secured:
+            self._secured = {name: ports.choose(HOST, besides=port) for name in security.listeners}
+        lock = folder.lock()
+        try:
+            cluster = folder.format()
+            controller = ports.choose(HOST, besides=port)
+            settings = server_properties(port, controller, folder.kafka, self._properties, security, self._secured)
+            folder.properties.write_text(settings)
+            folder.clear_log()  # a quoted log must be of this start
+            classpath = os.pathsep.join(map(str, jar_paths("broker")))
+            command = [str(find_java().executable), *_JVM, "-cp", classpath]
+            command += [f"-Dlog4j2.configurationFile={_LOG4J.as_uri()}", f"-Devertable.broker.logs={folder.logs}"]
+            command += security.java_options() if security else []
+            command += ["kafka.Kafka", str(folder.properties)]
+            leftover = folder.root if self._data_dir is None else None
+            return SupervisedProcess(command, folder.console, leftover, keep_open=[lock]), cluster
+        finally:
+            os.close(lock)  # from here on the broker's processes hold it
 
     def _new_folder(self) -> DataFolder:
         if self._data_dir is not None:
@@ -138,26 +175,6 @@ class EmbeddedBroker:
         self._folder = None
         if self._remove_folder is not None:
             self._remove_folder()
-
-
-def _launch(
-    port: int, folder: DataFolder, properties: Mapping[str, str], *, temporary: bool
-) -> tuple[SupervisedProcess, str]:
-    """Starts the JVM on a folder that no other broker uses; gives the process and the cluster's id."""
-    lock = folder.lock()
-    try:
-        cluster = folder.format()
-        controller = ports.choose(HOST, besides=port)
-        folder.properties.write_text(server_properties(port, controller, folder.kafka, properties))
-        folder.clear_log()  # a quoted log must be of this start
-        classpath = os.pathsep.join(map(str, jar_paths("broker")))
-        command = [str(find_java().executable), *_JVM, "-cp", classpath]
-        command += [f"-Dlog4j2.configurationFile={_LOG4J.as_uri()}", f"-Devertable.broker.logs={folder.logs}"]
-        command += ["kafka.Kafka", str(folder.properties)]
-        leftover = folder.root if temporary else None
-        return SupervisedProcess(command, folder.console, leftover, keep_open=[lock]), cluster
-    finally:
-        os.close(lock)  # from here on the broker's processes hold it
 
 
 def _answers(process: SupervisedProcess, port: int, cluster: str) -> bool:

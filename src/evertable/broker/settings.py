@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from evertable.broker.security import Security
+
 HOST = "127.0.0.1"
 NODE_ID = 1
 
@@ -38,8 +40,15 @@ _ONE_NODE = {
 }
 
 
-def server_properties(port: int, controller_port: int, log_dir: Path, extra: Mapping[str, str]) -> str:
-    """The file's text; ``extra`` wins over everything."""
+def server_properties(
+    port: int,
+    controller_port: int,
+    log_dir: Path,
+    extra: Mapping[str, str],
+    security: Security | None = None,
+    secured: Mapping[str, int] | None = None,
+) -> str:
+    """The file's text; ``extra`` wins over everything. ``secured`` are the ports of the secured listeners."""
     listener, controller = f"{HOST}:{port}", f"{HOST}:{controller_port}"
     settings = {
         **_ONE_NODE,
@@ -47,8 +56,11 @@ def server_properties(port: int, controller_port: int, log_dir: Path, extra: Map
         "listeners": f"PLAINTEXT://{listener},CONTROLLER://{controller}",
         "advertised.listeners": f"PLAINTEXT://{listener}",
         "log.dirs": str(log_dir),
-        **extra,
     }
+    if security is not None:
+        own = {name: f"{HOST}:{own_port}" for name, own_port in (secured or {}).items()}
+        settings |= security.properties({"PLAINTEXT": listener, "CONTROLLER": controller, **own})
+    settings |= extra
     return "".join(f"{_escape(name)}={_escape(value)}\n" for name, value in settings.items())
 
 

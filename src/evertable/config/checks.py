@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from evertable.config import names
 from evertable.config.joins import JoinType, joined_columns
 from evertable.config.kafka_names import is_security
-from evertable.config.kafka_properties import OFFSET_RESETS
+from evertable.config.kafka_properties import OFFSET_RESETS, KafkaProperties
 from evertable.config.problems import Problem, nearest
 from evertable.config.properties import flatten
 from evertable.config.server import SHORT_TOKEN
@@ -186,10 +186,21 @@ def _own_topics(own: names.OwnTopics, sources: Mapping[str, Source], control: Co
         yield Problem(("control", "topic"), f"'{control.topic}' is {role}")
 
 
+def unusable(config: Config) -> Iterator[Problem]:
+    """Security that cannot be told to both of Kafka's clients, where it was given."""
+    shared = config.kafka.lost_in_translation()[1]
+    for path, _, in_effect in _kafka_sections(config):
+        for problem in in_effect.lost_in_translation()[1]:
+            if path == ("kafka",) or problem not in shared:
+                yield Problem((*path, *problem.path), problem.what)
+
+
 def remarks(config: Config) -> Iterator[Problem]:
     """What is allowed and still worth a sentence."""
-    for path, kafka in _kafka_sections(config):
-        for problem in kafka.remarks():
+    shared = config.kafka.lost_in_translation()[0]
+    for path, kafka, in_effect in _kafka_sections(config):
+        lost = [each for each in in_effect.lost_in_translation()[0] if path == ("kafka",) or each not in shared]
+        for problem in (*kafka.remarks(), *lost):
             yield Problem((*path, *problem.path), problem.what)
         elsewhere = path != ("kafka",) and kafka.is_another_cluster_than(config.kafka)
         if elsewhere and any(map(is_security, config.kafka)) and not any(map(is_security, kafka)):
@@ -211,9 +222,10 @@ def remarks(config: Config) -> Iterator[Problem]:
             yield Problem(("engine", "spark", name), "Spark's settings begin with 'spark.'; this may have no effect")
 
 
-def _kafka_sections(config: Config) -> Iterator[tuple[tuple[str, ...], Any]]:
-    yield ("kafka",), config.kafka
+def _kafka_sections(config: Config) -> Iterator[tuple[tuple[str, ...], KafkaProperties, KafkaProperties]]:
+    """Where properties are given, what is given there, and what is in effect with it."""
+    yield ("kafka",), config.kafka, config.kafka
     for name, source in config.sources.items():
-        yield ("sources", name, "kafka"), source.kafka
+        yield ("sources", name, "kafka"), source.kafka, config.source_kafka(source)
     if config.changelog.kafka is not None:
-        yield ("changelog", "kafka"), config.changelog.kafka
+        yield ("changelog", "kafka"), config.changelog.kafka, config.changelog_kafka

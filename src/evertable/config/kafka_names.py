@@ -56,6 +56,8 @@ SPELLINGS: dict[str, str] = {other: java for java, (other, _) in RENAMED.items()
     "queue.buffering.max.ms": "linger.ms",
     "request.required.acks": "acks",
     "sasl.mechanisms": "sasl.mechanism",
+    "sasl.oauthbearer.client.credentials.client.id": "sasl.oauthbearer.client.id",
+    "sasl.oauthbearer.client.credentials.client.secret": "sasl.oauthbearer.client.secret",
 }
 
 # Known to both by one name, and meaning the same.
@@ -103,8 +105,15 @@ PRODUCER_ONLY = _names(
 
 # Security properties of either client, listed to tell a typo; kafka_security says what becomes of them.
 SECURITY = _names(
-    """enable.ssl.certificate.verification https.ca.location https.ca.pem sasl.client.callback.handler.class
-    sasl.jaas.config sasl.mechanism sasl.password sasl.username security.protocol security.providers
+    """enable.sasl.oauthbearer.unsecure.jwt enable.ssl.certificate.verification https.ca.location https.ca.pem
+    sasl.client.callback.handler.class sasl.jaas.config sasl.mechanism sasl.oauthbearer.client.id
+    sasl.oauthbearer.client.secret sasl.oauthbearer.clock.skew.seconds sasl.oauthbearer.config
+    sasl.oauthbearer.expected.audience sasl.oauthbearer.expected.issuer sasl.oauthbearer.extensions
+    sasl.oauthbearer.grant.type sasl.oauthbearer.header.urlencode sasl.oauthbearer.jwks.endpoint.refresh.ms
+    sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms sasl.oauthbearer.jwks.endpoint.retry.backoff.ms
+    sasl.oauthbearer.jwks.endpoint.url sasl.oauthbearer.metadata.authentication.type sasl.oauthbearer.method
+    sasl.oauthbearer.scope sasl.oauthbearer.scope.claim.name sasl.oauthbearer.sub.claim.name
+    sasl.oauthbearer.token.endpoint.url sasl.password sasl.username security.protocol security.providers
     ssl.ca.certificate.stores ssl.ca.location ssl.ca.pem ssl.certificate.location ssl.certificate.pem
     ssl.cipher.suites ssl.crl.location ssl.curves.list ssl.enabled.protocols ssl.endpoint.identification.algorithm
     ssl.engine.factory.class ssl.key.location ssl.key.password ssl.key.pem ssl.keymanager.algorithm
@@ -112,7 +121,7 @@ SECURITY = _names(
     ssl.protocol ssl.provider ssl.secure.random.implementation ssl.sigalgs.list ssl.trustmanager.algorithm
     ssl.truststore.certificates ssl.truststore.location ssl.truststore.password ssl.truststore.type"""
 )
-SECURITY_FAMILIES = ("sasl.kerberos.", "sasl.login.", "sasl.oauthbearer.", "enable.sasl.oauthbearer.")
+SECURITY_FAMILIES = ("sasl.kerberos.", "sasl.login.", "sasl.oauthbearer.assertion.", "sasl.oauthbearer.extensions.")
 
 SECURITY_PREFIXES = ("security.", "sasl.", "ssl.", "https.ca.", "enable.ssl.", "enable.sasl.")
 

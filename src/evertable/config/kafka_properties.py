@@ -22,6 +22,7 @@ OFFSET_RESETS = {
     "end": "latest",
 }
 
+_PROVIDERS = "config.providers"
 _ADDRESS = re.compile(r"(?:[A-Z_]+://)?(?:\[[0-9a-fA-F:.%]+\]|[0-9A-Za-z._%-]+):(\d{1,5})")
 
 
@@ -76,7 +77,10 @@ class KafkaProperties(Properties):
         """For Spark's ``kafka.`` options, without that prefix. Holds secrets: never log it."""
         plain, security = self._split(role)
         kept = {name: text for name, text in plain.items() if name not in kafka_names.LIBRDKAFKA_ONLY}
-        return kept | kafka_security.to_java(security)[0]
+        secured = kafka_security.to_java(security)[0]
+        if _PROVIDERS in kept and _PROVIDERS in secured:
+            secured[_PROVIDERS] = f"{kept[_PROVIDERS]},{secured[_PROVIDERS]}"
+        return kept | secured
 
     def for_librdkafka(self, role: Role | None = None) -> dict[str, str]:
         """For confluent_kafka's clients. Holds secrets: never log it."""
@@ -90,17 +94,22 @@ class KafkaProperties(Properties):
         return kept | kafka_security.to_librdkafka(security)[0]
 
     def remarks(self) -> list[Problem]:
-        """What was given and has no effect, or not on both sides."""
+        """What was given here and has no effect, or is not known."""
         found = [Problem((name,), f"is not used: {kafka_names.NOT_USED[name]}") for name in self.not_used]
-        _, security = self._split(None)
         for name in self.values:
             if not kafka_names.is_known(name):
                 hint = nearest(name, kafka_names.KNOWN)
                 hint = f"; {hint}" if hint.startswith("did you") else ""
                 found.append(Problem((name,), f"is no client property that is known here and goes to Spark only{hint}"))
-        for _, sentences in (kafka_security.to_java(security), kafka_security.to_librdkafka(security)):
-            found += [Problem((name,), what) for name, what in sentences]
         return found
+
+    def lost_in_translation(self) -> tuple[list[Problem], list[Problem]]:
+        """Of security that is in effect: what one of the clients does without, and what cannot be used."""
+        _, security = self._split(None)
+        notes = [kafka_security.to_java(security)[1], kafka_security.to_librdkafka(security)[1]]
+        warnings = [Problem((name,), what) for each in notes for name, what in each.warnings]
+        refusals = [Problem((name,), what) for each in notes for name, what in each.refusals]
+        return list(dict.fromkeys(warnings)), list(dict.fromkeys(refusals))
 
     def _split(self, role: Role | None) -> tuple[dict[str, str], dict[str, str]]:
         left_out: frozenset[str] = frozenset()

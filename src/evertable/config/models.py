@@ -275,7 +275,7 @@ class Config(Section):
 
     @model_validator(mode="after")
     def _sections_agree(self) -> Self:
-        if problems := self._disagreements():
+        if problems := [*self._disagreements(), *checks.unusable(self)]:
             raise invalid(problems)
         return self
 

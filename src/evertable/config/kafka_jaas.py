@@ -1,0 +1,56 @@
+"""Login modules' lines (``sasl.jaas.config``), as Java's clients write and read them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+PLAIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
+SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
+OAUTH_MODULE = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+LOGIN_MODULES = {"PLAIN": PLAIN_MODULE, "SCRAM-SHA-256": SCRAM_MODULE, "SCRAM-SHA-512": SCRAM_MODULE}
+
+_MODULE = re.compile(r"\s*([\w.$]+)\s+(?:required|requisite|sufficient|optional)\b", re.IGNORECASE)
+_OPTION = re.compile(r"""([\w.-]+)\s*=\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s;"']+)""", re.DOTALL)
+_ESCAPES = {"\n": "\\n", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
+_NAMED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_ESCAPED = re.compile(r"\\([0-3]?[0-7]{1,2}|.)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Login:
+    """A login module and what it is told, which may be secret."""
+
+    module: str
+    options: Mapping[str, str] = field(repr=False)
+
+
+def line(module: str, options: Mapping[str, str]) -> str:
+    """The line for a module and its options, whatever characters they have."""
+    told = "".join(f" {name}={_quoted(text)}" for name, text in options.items())
+    return f"{module} required{told};"
+
+
+def parse(text: str) -> Login | None:
+    """What a line says; None if it is none."""
+    begin = _MODULE.match(text)
+    if begin is None:
+        return None
+    options = {match[1]: _unquoted(match[2]) for match in _OPTION.finditer(text, begin.end())}
+    return Login(begin[1], options)
+
+
+def _quoted(text: str) -> str:
+    return '"' + "".join(_ESCAPES.get(character, character) for character in text) + '"'
+
+
+def _unquoted(text: str) -> str:
+    """A value as Java's StreamTokenizer reads it: escapes count inside quotes only."""
+    if text[0] not in "\"'":
+        return text
+    return _ESCAPED.sub(lambda match: _named(match[1]), text[1:-1])
+
+
+def _named(escape: str) -> str:
+    return chr(int(escape, 8)) if escape[0] in "01234567" else _NAMED.get(escape, escape)

@@ -1,0 +1,53 @@
+"""The secured broker itself: each listener lets in whoever proves who they are, and then rights count."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka.admin import AdminClient, NewTopic
+from tests.security.conftest import TOPIC, Secured
+from tests.waiting import wait_until
+
+from evertable.broker import EmbeddedBroker
+from evertable.config.kafka_properties import KafkaProperties
+from evertable.errors import BrokerError
+
+LISTENERS = ["certificate", "plain", "scram", "tokens"]
+
+
+def described(admin: AdminClient, topic: str) -> int:
+    """What Kafka says to somebody who asks after a topic: an error's number, 0 if there is none."""
+    try:
+        admin.describe_topics(TopicCollection([topic]), request_timeout=10)[topic].result()
+    except KafkaException as problem:
+        return int(problem.args[0].code())
+    return 0
+
+
+@pytest.mark.parametrize("listener", LISTENERS)
+def test_rights_count_for_those_who_have_proved_who_they_are(secured: Secured, listener: str) -> None:
+    topic = f"t-{uuid.uuid4()}"
+    secured.admin.create_topics([NewTopic(topic, 1, 1)])[topic].result()
+    admin = AdminClient({**KafkaProperties.parse(secured.kafka(listener)).for_librdkafka()})
+    assert described(admin, topic) == KafkaError.TOPIC_AUTHORIZATION_FAILED
+    secured.allow((TOPIC, topic, "DESCRIBE"))
+    wait_until(lambda: described(admin, topic) == 0)
+    secured.forbid((TOPIC, topic, "DESCRIBE"))
+    wait_until(lambda: described(admin, topic) == KafkaError.TOPIC_AUTHORIZATION_FAILED)
+
+
+@pytest.mark.parametrize("listener", ["plain", "scram", "tokens"])
+def test_a_wrong_password_lets_nobody_in(secured: Secured, listener: str) -> None:
+    said: list[KafkaError] = []
+    settings = KafkaProperties.parse(secured.kafka(listener, "wrong")).for_librdkafka()
+    listening: dict[str, Any] = {"error_cb": said.append, "log_level": 0}
+    admin = AdminClient({**settings, **listening})
+    wait_until(lambda: admin.poll(0.1) or any(error.code() == KafkaError._AUTHENTICATION for error in said))
+
+
+def test_a_listener_that_there_is_not() -> None:
+    with pytest.raises(BrokerError, match="no listener 'tokens'"):
+        EmbeddedBroker().secured("tokens")
