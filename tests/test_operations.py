@@ -18,7 +18,8 @@ from evertable.config import KafkaProperties, load
 from evertable.config.models import Changelog
 from evertable.config.names import STATE
 from evertable.config.swaps import Control
-from evertable.engine.session import LOCAL_SLOTS, RELEASE_S, SETTINGS, slots_of
+from evertable.engine.process import ARRIVAL_S
+from evertable.engine.session import LOCAL_SETTINGS, LOCAL_SLOTS, RELEASE_S, SETTINGS, slots_of
 from evertable.generations import serving
 from evertable.runtime import cache
 from evertable.server.metrics import METRICS, Kind, Metrics
@@ -167,10 +168,15 @@ def test_the_commands_grant_what_the_table_says() -> None:
 def test_what_masters_mean() -> None:
     assert slots_of("local[*]") == slots_of("local") == (f"local[{LOCAL_SLOTS}]", LOCAL_SLOTS)
     assert slots_of("spark://host:7077") == ("spark://host:7077", None)
-    for text in (f"with {LOCAL_SLOTS} task slots", f"{RELEASE_S} seconds after their query ended"):
+    for text in (
+        f"with {LOCAL_SLOTS} task slots",
+        f"{RELEASE_S} seconds after their query ended",
+        f"came or went less than {ARRIVAL_S:g} seconds ago",
+    ):
         assert text in PAGE
     assert SETTINGS["spark.driver.memory"] == "2g"
-    assert SETTINGS["spark.shuffle.streaming.checksum.enabled"] == "false"
+    assert LOCAL_SETTINGS["spark.shuffle.streaming.checksum.enabled"] == "false"
+    assert "spark.shuffle.streaming.checksum.enabled" not in SETTINGS
     assert f"{LEASE_S:g} seconds after the last sign of life" in PAGE
 
 
