@@ -61,8 +61,13 @@ class Bench:
         self._folder = folder
         self._generation = 0
 
-    def run(self, config: Config, then: Callable[[ChangelogReader], None] = lambda _: None) -> CatchUp:
-        """Builds a generation, reads it until it is caught up, does what else is wanted, and ends it."""
+    def run(
+        self,
+        config: Config,
+        then: Callable[[ChangelogReader], None] = lambda _: None,
+        fold: Callable[[Changes], object] = lambda _: None,
+    ) -> CatchUp:
+        """Builds a generation, reads and folds it until it is caught up, does what else is wanted, and ends it."""
         self._generation += 1
         result = CatchUp()
         with changelog_topics(config) as changelogs:
@@ -78,9 +83,11 @@ class Bench:
                         result.rows += sum(batch.num_rows for batch in (*changes.rows, changes.rejects))
                         result.matches += changes.pairs.num_rows
                         caught_up.saw(changes)
+                        fold(changes)
                 result.seconds = time.perf_counter() - begin
                 while changes := reader.poll(1.0):  # matches that follow the last row
                     result.matches += changes.pairs.num_rows
+                    fold(changes)
                     result.seconds = time.perf_counter() - begin
                 result.engine_cpu_s = machine.tree_cpu_seconds(self._engine.pid or 0) - cpu
                 result.reader_cpu_s = time.process_time() - own

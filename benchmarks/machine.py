@@ -39,3 +39,15 @@ def children(pid: int) -> list[int]:
 
 def tree_cpu_seconds(pid: int) -> float:
     return sum(cpu_seconds(each) for each in [pid, *children(pid)])
+
+
+def memory_mb(pid: int, field: str = "VmRSS") -> float:
+    """What a process holds of memory now, or with ``VmHWM`` has held at most."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(field):
+            return int(line.split()[1]) / 1024
+    return 0.0
+
+
+def tree_memory_mb(pid: int) -> float:
+    return sum(memory_mb(each) for each in [pid, *children(pid)])

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -15,8 +18,8 @@ USERS = {"userId": "string", "name": "string", "email": "string", "age": "long"}
 ACCOUNTS = {"userId": "string", "accountType": "string", "balance": "double", "sentAt": "long"}
 
 
-def user(key: str | None, i: int) -> bytes:
-    return json.dumps({"userId": key, "name": f"name{i}", "email": f"e{i}@example.org", "age": i % 90}).encode()
+def user(key: str | None, i: int, called: str = "name") -> bytes:
+    return json.dumps({"userId": key, "name": f"{called}{i}", "email": f"e{i}@example.org", "age": i % 90}).encode()
 
 
 def account(key: str, i: int, sent_at: int = 0) -> bytes:
@@ -24,12 +27,12 @@ def account(key: str, i: int, sent_at: int = 0) -> bytes:
     return json.dumps({"userId": key, "accountType": kind, "balance": i % 1000 / 4, "sentAt": sent_at}).encode()
 
 
-def spread(bootstrap: str, users: int, accounts: int, name: str = "spread") -> tuple[str, str]:
-    """Accounts that go round all users."""
+def spread(bootstrap: str, users: int, accounts: int, name: str = "spread", called: str = "name") -> tuple[str, str]:
+    """Accounts that go round all users, whose names begin with ``called``."""
     return _fill(
         bootstrap,
         name,
-        (user(f"u{i}", i) for i in range(users)),
+        (user(f"u{i}", i, called) for i in range(users)),
         (account(f"u{i % users}", i) for i in range(accounts)),
     )
 
@@ -77,6 +80,18 @@ def send_paced(bootstrap: str, topic: str, keys: int, messages: int, rate: float
     producer.flush()
 
 
+@contextmanager
+def sending(bootstrap: str, topic: str, keys: int, messages: int, rate: float) -> Iterator[None]:
+    """The same in a process of its own, so that who measures does nothing else."""
+    arguments = [bootstrap, topic, str(keys), str(messages), str(rate)]
+    sender = subprocess.Popen([sys.executable, "-m", "benchmarks.topics", *arguments])
+    try:
+        yield
+    finally:
+        sender.terminate()
+        sender.wait()
+
+
 def _fill(bootstrap: str, name: str, users: Iterable[bytes], accounts: Iterable[bytes]) -> tuple[str, str]:
     topics = (f"{name}-users", f"{name}-accounts")
     admin = AdminClient({"bootstrap.servers": bootstrap})
@@ -94,3 +109,7 @@ def _fill(bootstrap: str, name: str, users: Iterable[bytes], accounts: Iterable[
                     producer.poll(0.1)
     producer.flush()
     return topics
+
+
+if __name__ == "__main__":
+    send_paced(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), float(sys.argv[5]))
