@@ -1,0 +1,220 @@
+"""Does anything grow? ``python -m benchmarks.soak --minutes 20 [--rate 1000] [--swap-every 60]``, or ``scripts/soak``.
+
+A real broker, ``evertable serve`` as a process of its own, a producer at a steady rate, viewers, and a swap every
+minute: another join, or the other users' topic. The topics keep the last minute only, so that each generation begins
+with as many rows as the one before, and whatever grows over the whole run should not.
+
+Every few seconds it looks at memory, threads and open files of each process, at topics, checkpoints and temporary
+files, and at how old a record is when a viewer has it. The end tells for each measure whether it stayed flat, and is
+an exit code of 1 if one did not, or if a viewer or a swap had something to complain about.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+from benchmarks.machine import description
+from benchmarks.soak_load import Feed, Meter, Viewer
+from benchmarks.soak_report import write
+from benchmarks.soak_samples import Sample, Sampler
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from evertable.broker import EmbeddedBroker
+from evertable.client import Client
+from evertable.engine.session import JAVA_OPTIONS
+
+ROOT = Path(__file__).parents[1]
+USERS, ACCOUNTS = ("soak_users_a", "soak_users_b"), "soak_accounts"
+JOINS = ("left", "natural", "asof", "inner")
+KEPT_S = 60  # of the topics
+SWAP_S = 120  # for a swap to be done
+VIEWS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("final_ui", {}),
+    ("final_ui", {"newest_first": True, "limit": 50}),
+    ("final_ui", {"sort": ["-balance"], "limit": 50}),
+    ("users_ui", {"filter": "age > 50", "limit": 50}),
+)
+
+
+class Server:
+    """``evertable serve`` as a process; what it says goes to a file."""
+
+    def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
+        path, self._output = folder / "evertable.yaml", folder / "serve.log"
+        path.write_text(yaml.safe_dump(settings, sort_keys=False))
+        own = {"XDG_STATE_HOME": str(folder), "TMPDIR": str(folder / "temporary"), "NO_COLOR": "1"}
+        with self._output.open("wb") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", "from evertable.cli import main; main()", "serve", str(path)],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **own},
+            )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def url(self) -> str:
+        """Where it serves, once it does."""
+        while True:
+            for line in self._output.read_text().splitlines():
+                if line.startswith("Serving at"):
+                    return line.split()[-1]
+            if self._process.poll() is not None:
+                raise SystemExit(self._output.read_text())
+            time.sleep(0.1)
+
+    def stop(self) -> None:
+        self._process.send_signal(signal.SIGTERM)
+        self._process.wait(60)
+
+    @property
+    def complaints(self) -> list[str]:
+        """What it has said that is worse than information."""
+        return [line for line in self._output.read_text().splitlines() if "[warning" in line or "[error" in line]
+
+
+def settings(bootstrap: str, folder: Path) -> dict[str, Any]:
+    gc_log = f"-Xlog:gc:file={folder / 'gc.log'}:uptime:filecount=0"
+    return {
+        "app": "soak",
+        "kafka": {"bootstrap.servers": bootstrap},
+        "sources": {
+            "users": {
+                "topic": USERS[0],
+                "key": "userId",
+                "columns": {"userId": "string", "name": "string", "age": "long"},
+            },
+            "accounts": {
+                "topic": ACCOUNTS,
+                "key": "userId",
+                "columns": {"userId": "string", "accountType": "string", "balance": "double"},
+            },
+        },
+        "engine": {
+            "checkpoint_dir": str(folder / "checkpoints"),
+            "spark": {"spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {gc_log}"},
+        },
+        "server": {"port": 0},
+    }
+
+
+def make_topics(bootstrap: str) -> None:
+    short = {"retention.ms": str(KEPT_S * 1000), "segment.ms": "10000", "file.delete.delay.ms": "1000"}
+    topics = [NewTopic(name, 2, 1, config=short) for name in (*USERS, ACCOUNTS)]
+    for done in AdminClient({"bootstrap.servers": bootstrap}).create_topics(topics).values():
+        done.result(30)
+
+
+@contextmanager
+def scene(options: argparse.Namespace, folder: Path) -> Iterator[tuple[EmbeddedBroker, Server, Feed]]:
+    """Broker, server and producer."""
+    (folder / "temporary").mkdir()
+    with ExitStack() as stack:
+        broker = stack.enter_context(EmbeddedBroker(properties={"log.retention.check.interval.ms": "5000"}))
+        make_topics(broker.bootstrap)
+        feed = Feed(broker.bootstrap, USERS, ACCOUNTS, options.rate)
+        feed.start()
+        stack.callback(feed.end)
+        server = Server(folder, settings(broker.bootstrap, folder))
+        stack.callback(server.stop)
+        yield broker, server, feed
+
+
+class Swapper:
+    """Swaps at its time, on a thread: for each join both users' topics in turn."""
+
+    def __init__(self, url: str, every_s: float) -> None:
+        self.problems: list[str] = []
+        self.done: list[float] = []
+        """When each was done, in seconds of the monotonic clock."""
+        self._every_s = every_s
+        self._client = Client(url)
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="soak-swapper", daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        self._ending.set()
+        self._thread.join()
+        self._client.close()
+
+    def _run(self) -> None:
+        for topic, join in itertools.cycle(itertools.product(reversed(USERS), JOINS)):
+            if self._ending.wait(self._every_s):
+                return
+            verdict = self._client.outcome(self._client.swap(usersTopic=topic, joinType=join), SWAP_S)
+            if verdict.result != "applied":
+                self.problems.append(f"swap to {topic} {join}: {verdict.result} {verdict.reason}")
+            self.done.append(time.monotonic())
+
+
+def soak(options: argparse.Namespace, folder: Path) -> bool:
+    """Runs it, writes the report, and says whether all was flat."""
+    samples: list[Sample] = []
+    with scene(options, folder) as (broker, server, feed), ExitStack() as stack:
+        url = server.url()
+        with Client(url) as client:
+            while not client.status()["ready"]:
+                time.sleep(0.2)
+        folders = {"checkpoints": folder / "checkpoints", "temporary": folder / "temporary"}
+        sampler = Sampler(server.pid, broker.pid, broker.bootstrap, folders, folder / "gc.log")
+        meter, swapper = Meter(url, "accounts_ui"), Swapper(url, options.swap_every)
+        viewers = [meter, *(Viewer(url, table, **view) for table, view in VIEWS)]
+        for viewer in viewers:
+            stack.callback(viewer.end)
+        stack.callback(swapper.end)
+        begin, sent = time.monotonic(), feed.sent
+        while (passed := time.monotonic() - begin) < options.minutes * 60:
+            time.sleep(options.sample_every)
+            samples.append({"minute": (time.monotonic() - begin) / 60, **sampler.look(), **dict(meter.latencies())})
+            if len(samples) % 12 == 0:
+                said = {key: round(value, 1) for key, value in samples[-1].items() if "rss" in key or "p95" in key}
+                print(f"{passed / 60:.1f} min, {len(swapper.done)} swaps: {said}", flush=True)
+        rate = (feed.sent - sent) / (time.monotonic() - begin)
+    problems = [*swapper.problems, *(problem for viewer in viewers for problem in viewer.problems), *server.complaints]
+    if not swapper.done:
+        problems.append("there was no swap")
+    if not all(viewer.pages > len(swapper.done) for viewer in viewers):
+        problems.append("a viewer saw next to nothing")
+    swaps = [(at - begin) / 60 for at in swapper.done]
+    quarter_swaps = options.minutes * 60 / 4 / options.swap_every
+    sentence = (
+        f"{options.minutes:g} minutes at {rate:,.0f} records/s, {len(swaps)} swaps, {len(viewers)} viewers, "
+        f"a look every {options.sample_every:g} s. Topics keep about the last {KEPT_S} s."
+    )
+    if quarter_swaps < 2:
+        sentence += " Too short to say much: a quarter of it holds fewer than two swaps."
+    about = {"machine": description(), "sentence": sentence, "minutes": options.minutes, "rate": options.rate}
+    return write(options.output, {**about, "swap_every_s": options.swap_every}, samples, swaps, problems)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=20)
+    parser.add_argument("--rate", type=int, default=1_000, help="records a second")
+    parser.add_argument("--swap-every", type=float, default=60, help="seconds from the end of a swap to the next")
+    parser.add_argument("--sample-every", type=float, default=5, help="seconds")
+    parser.add_argument("--output", type=Path, default=ROOT / "benchmarks" / "results" / "soak", help="folder")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="evertable-soak-", ignore_cleanup_errors=True) as folder:
+        flat = soak(options, Path(folder))
+    sys.exit(0 if flat else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""What a soak looks at every few seconds: memory, threads and files of each process, topics, folders, the heap."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from benchmarks.machine import children
+from confluent_kafka.admin import AdminClient
+
+MIB = 1 << 20
+PAGE = 4096
+Sample = dict[str, float]
+
+_HEAP = re.compile(r"Pause .*?(\d+)M->(\d+)M\(\d+M\)")
+
+
+def processes(serve: int, broker: int) -> dict[str, int]:
+    """The processes by what they are; those of Spark are below the server's."""
+    found = {"serve": serve, "broker": broker}
+    for child in children(serve):
+        with suppress(OSError):  # it has just ended
+            command = Path(f"/proc/{child}/cmdline").read_bytes()
+            if b"evertable.engine.child" in command:
+                found["driver"] = child
+            elif Path(f"/proc/{child}/comm").read_text().strip() == "java":
+                found["spark"] = child
+    return found
+
+
+def of_process(pid: int) -> Iterator[tuple[str, float]]:
+    """Its figures, by name; none if it is gone."""
+    with suppress(OSError):
+        status = Path(f"/proc/{pid}/status").read_text()
+        yield "rss_mib", int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE / MIB
+        yield "threads", int(re.findall(r"Threads:\s+(\d+)", status)[0])
+        yield "files", sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())
+
+
+def of_folder(folder: Path) -> Iterator[tuple[str, float]]:
+    """The size and number of the files below it."""
+    size = count = 0
+    for path in folder.rglob("*"):
+        with suppress(OSError):  # deleted meanwhile
+            if path.is_file():
+                size, count = size + path.stat().st_size, count + 1
+    yield "mib", size / MIB
+    yield "files", count
+
+
+def heap_after_gc(log: Path) -> float | None:
+    """What the last collections of Spark's heap have left, in MiB: the least of the last ten, for most are partial."""
+    left = [int(after) for _, after in _HEAP.findall(log.read_text(errors="replace"))] if log.exists() else []
+    return min(left[-10:], default=None)
+
+
+class Sampler:
+    """Looks at everything once."""
+
+    def __init__(self, serve: int, broker: int, bootstrap: str, folders: Mapping[str, Path], gc_log: Path) -> None:
+        self._serve, self._broker = serve, broker
+        self._admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+        self._folders = folders
+        self._gc_log = gc_log
+
+    def look(self) -> Sample:
+        sample: Sample = {}
+        for name, pid in processes(self._serve, self._broker).items():
+            sample |= {f"{name}_{what}": value for what, value in of_process(pid)}
+        for name, folder in self._folders.items():
+            sample |= {f"{name}_{what}": value for what, value in of_folder(folder)}
+        sample["topics"] = len(self._admin.list_topics(timeout=30).topics)
+        if (heap := heap_after_gc(self._gc_log)) is not None:
+            sample["spark_heap_mib"] = heap
+        return sample

@@ -1,0 +1,37 @@
+"""One cluster for the run, and the settings with which the engine finds it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.cluster.spark_cluster import HOST, SparkCluster
+
+from evertable.engine.launch import EngineSettings
+from evertable.engine.process import Engine
+
+SPARK = {
+    "spark.driver.host": HOST,  # all is on this machine
+    "spark.driver.bindAddress": HOST,
+    "spark.driver.memory": "1g",
+    "spark.executor.memory": "700m",
+    "spark.kafka.producer.cache.timeout": "1s",
+}
+
+only_on_demand = pytest.mark.skipif(
+    "EVERTABLE_TEST_CLUSTER" not in os.environ, reason="takes minutes: scripts/test --cluster"
+)
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
+    with SparkCluster(tmp_path_factory.mktemp("cluster")) as running:
+        yield running
+
+
+@pytest.fixture
+def engine(cluster: SparkCluster, tmp_path: Path) -> Iterator[Engine]:
+    with Engine(EngineSettings(cluster.url, SPARK, tmp_path / "spark.log")) as running:
+        yield running

@@ -1,0 +1,49 @@
+"""Generations of all joins on the same topics, side by side on a cluster."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from tests.engine.rig import Generation, config
+from tests.engine.test_joins import assert_equals_reference
+
+from evertable.config import JoinType
+from evertable.engine.process import Engine
+
+PATIENCE_S = 240
+"""Executors begin cold, and share this machine with all else."""
+
+
+class Joins:
+    """One generation for each join; what is sent goes to all of them."""
+
+    def __init__(self, generations: list[Generation]) -> None:
+        self.all = generations
+        self.send = generations[0].send
+        for generation in generations:
+            generation.sent = generations[0].sent
+
+    def read(self) -> None:
+        for generation in self.all:
+            generation.read(PATIENCE_S)
+
+    def assert_equal_reference(self) -> None:
+        for join, generation in zip(JoinType, self.all, strict=True):
+            assert_equals_reference(generation, join, random.Random(0))
+
+
+@contextmanager
+def joins(bootstrap: str, topics: tuple[str, str], engine: Engine, folder: Path) -> Iterator[Joins]:
+    """Built, and not started; stopped at the end."""
+    with ExitStack() as stack:
+        made = []
+        for number, join in enumerate(JoinType, 1):
+            wiring = config(bootstrap, *topics, join).model_copy(update={"app": folder.name})
+            generation = Generation(wiring, number, engine, folder / f"checkpoint-{number}")
+            made.append(generation)
+            stack.callback(lambda each: each.reader.close(), generation)
+            stack.callback(engine.stop, number)
+        yield Joins(made)

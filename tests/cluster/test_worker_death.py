@@ -1,0 +1,97 @@
+"""A worker dies in mid-stream with its executor: no row is lost or doubled, and nobody has to do anything."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.cluster.conftest import SPARK, only_on_demand
+from tests.cluster.generations import PATIENCE_S, joins
+from tests.cluster.spark_cluster import CORES, SparkCluster
+from tests.engine.test_crashes import committed, slowly
+from tests.engine.test_joins import packed
+from tests.serving.conftest import Pair
+from tests.serving.inside import PLACE, at_once
+from tests.serving.rig import ACCOUNTS, USERS, App, Records, config
+from tests.waiting import wait_until
+
+from evertable.broker import EmbeddedBroker
+from evertable.config.joins import JoinType
+from evertable.engine.launch import EngineSettings
+from evertable.engine.process import Engine
+from evertable.engine.protocol import Died, Event, Failed, Slots, Started
+
+pytestmark = [only_on_demand, pytest.mark.timeout(900)]
+
+
+def test_all_joins_go_on_from_their_checkpoints(
+    broker: EmbeddedBroker, new_topic: Callable[..., str], cluster: SparkCluster, tmp_path: Path
+) -> None:
+    """On what is left of the cluster, after a commit and while records flow; Spark's own process lives on."""
+    heard: list[Event] = []
+    records = packed(200, number=42)
+    third = len(records) // 3
+    with (
+        Engine(EngineSettings(cluster.url, SPARK, tmp_path / "spark.log"), heard.append) as engine,
+        joins(broker.bootstrap, (new_topic(3), new_topic(3)), engine, tmp_path) as all_joins,
+    ):
+        first = all_joins.all[0]
+        all_joins.send(records[:third])
+        for generation in all_joins.all:
+            generation.start()
+        all_joins.read()
+        wait_until(lambda: committed(heard, all_joins.all), "a commit", PATIENCE_S)
+        wait_until(lambda: heard_slots(heard) == 2 * CORES, "both workers", PATIENCE_S)
+        before = sum(isinstance(event, Started) for event in heard)
+        sender = threading.Thread(target=first.send, args=(slowly(records[third:]),))
+        sender.start()
+        flowing = len(first.seen) + 50
+        first.read_until(lambda: len(first.seen) > flowing, PATIENCE_S)
+        cluster.workers.pop(0).kill()
+        sender.join()
+        all_joins.read()
+        all_joins.assert_equal_reference()
+        assert heard_slots(heard) == CORES
+        assert [event for event in heard if isinstance(event, Died)] == []
+        failed = [event for event in heard if isinstance(event, Failed)]
+        assert failed
+        assert all(event.retriable for event in failed)
+        assert sum(isinstance(event, Started) for event in heard) > before
+    cluster.add_worker()
+
+
+def heard_slots(heard: list[Event]) -> int:
+    return next(event.slots for event in reversed(heard) if isinstance(event, Slots))
+
+
+def test_viewers_keep_their_tables_and_their_generation(
+    broker: EmbeddedBroker, new_topic: Callable[..., str], cluster: SparkCluster, tmp_path: Path
+) -> None:
+    """With one worker all in all: the tables stay, are stale until another one comes, and then hold what was missed."""
+    topics: Pair = (new_topic(2), new_topic(2))
+    records = Records(broker.bootstrap)
+    records.fill(topics, "a", 20, 40)
+    sources = {
+        "users": {"topic": topics[0], "key": "userId", "columns": {**USERS, **PLACE["u"]}},
+        "accounts": {"topic": topics[1], "key": "userId", "columns": {**ACCOUNTS, **PLACE["a"]}},
+    }
+    engine = {"master": cluster.url, "interval_s": 5, "checkpoint_dir": str(tmp_path / "checkpoints"), "spark": SPARK}
+    configuration = config(broker.bootstrap, "cluster-death", topics, tmp_path, sources=sources, engine=engine)
+    with App(configuration) as app:
+        wait_until(lambda: app.status.get("state") == "live", "a live generation", PATIENCE_S)
+        for worker in cluster.workers:
+            worker.kill()
+        cluster.workers.clear()
+        wait_until(lambda: app.status["state"] == "stale", lambda: str(app.status), PATIENCE_S)
+        assert len(at_once(app).users) == 20
+        records.send(topics[0], [{"userId": "u3", "name": "a late", "age": 1}])
+        cluster.add_worker()
+        cluster.add_worker()
+        wait_until(lambda: len(at_once(app).users) == 21, lambda: f"{app.status} {app.logs[-3:]}", PATIENCE_S)
+        wait_until(lambda: app.status["state"] == "live", lambda: str(app.status), PATIENCE_S)
+        seen = at_once(app)
+        assert Counter(seen.joined) == seen.reference(JoinType.LEFT)
+        assert (app.status["generation"], app.publication) == (1, 1)
