@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 from benchmarks import machine, topics
+from benchmarks.figures import note
 
 from evertable.broker import EmbeddedBroker
 from evertable.changelog.changes import Changes
@@ -164,6 +165,7 @@ def measure(bench: Bench, wanted: argparse.Namespace) -> None:
         done = bench.run(config, sample) if warm else bench.run(config)
         if warm:
             per_change[join] = done.us_per_change
+            note("Evertable", "catch-up rows/s at the changelog", done.rows_per_s, join=join.value)
         label = join.value if warm else ("(cold)", "(warming)")[i]
         print(
             f"{label:9} {done.rows_per_s:9,.0f} {done.first_s:10.1f} {done.us_per_change:10.2f}"
@@ -185,6 +187,7 @@ def measure_hot(bench: Bench, wanted: argparse.Namespace, spread: dict[JoinType,
         for join in wanted.joins:
             done = bench.run(topics.config(bench.bootstrap, users, accounts, join, wanted.trigger))
             ratio = done.us_per_change / spread[join]
+            note("Evertable", "hot key, times as much for a change", ratio, join=join.value, left=counts[0])
             print(
                 f"{join.value:9} {counts[0]:13,} {counts[1]:11,} {done.matches:10,}"
                 f" {done.us_per_change:10.2f} {ratio:8.2f}",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.figures import note
+from benchmarks.machine import memory_mb
 from benchmarks.samples import ACCOUNTS, USERS
 from benchmarks.viewer_load import Seen, connect
 from benchmarks.viewer_server import ServerProcess
@@ -58,9 +59,11 @@ async def measure(server: ServerProcess) -> None:
     _line("publish called → flipped: sorts and filters are computed on the new tables first", prepared)
     _line("flipped → publish returns: every view's page is made", made)
     _line("flipped → a subscription's first page", np.array(waits))
+    note("Evertable", "flip, ms to the last of 200 viewers", last.tolist())
     _line("**flipped → the last subscription's first page**", last, "≤ 100")
     _line("publish called → the last subscription's first page", whole)
-    peak = int(Path(f"/proc/{server.pid}/status").read_text().split("VmHWM:")[1].split()[0]) / 1024
+    peak = memory_mb(server.pid, "VmHWM")
+    note("Evertable", "memory MB of two generations at most", peak)
     print(f"\nSockets lost: {seen.lost}. The server's memory at its peak: {peak:,.0f} MB; budget 1,200 MB.")
     for viewer in viewers:
         viewer.leave()

@@ -1,4 +1,4 @@
-"""How long swaps, rollbacks, restarts and a record's way to a viewer take: ``python -m benchmarks.swaps``.
+"""How long swaps, rollbacks and restarts take, and what a swap costs those who watch: ``python -m benchmarks.swaps``.
 
 A real broker, ``evertable serve`` in a process of its own, and a viewer on a socket in this one. A swap is measured
 from the POST to the viewer's first page of the new wiring.
@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 import tempfile
-import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from benchmarks import topics
-from benchmarks.machine import description, tree_cpu_seconds
+from benchmarks.figures import note
+from benchmarks.machine import description
+from benchmarks.peers.evertable import KEYS, newest, stamps
 from benchmarks.served import Served, viewer
 from websockets.sync.client import ClientConnection
 
@@ -25,7 +26,7 @@ SMALL = (10_000, 90_000)
 LARGE = (100_000, 1_000_000)
 ROUNDS = 5
 ROLLBACKS = 20
-MESSAGES, RATE = 1_000, 20
+WARMINGS, BEFORE_S, RATE = 4, 10.0, 20
 
 Pair = tuple[str, str]
 
@@ -38,14 +39,17 @@ def next_publication(socket: ClientConnection, after: int) -> int:
             return int(frame["publication"])
 
 
+def named(pair: Pair) -> dict[str, str]:
+    return {"usersTopic": pair[0], "accountsTopic": pair[1]}
+
+
 def swaps(served: Served, pairs: list[Pair], what: str, budget: str, joins: tuple[str, ...] = ("left",)) -> None:
     """Goes round the pairs, a few times."""
     took = []
     with viewer(served.url) as socket:
         seen = next_publication(socket, -1)
         for number in range(ROUNDS + 1):
-            users, accounts = pairs[number % len(pairs)]
-            message = {"usersTopic": users, "accountsTopic": accounts, "joinType": joins[number % len(joins)]}
+            message = {**named(pairs[number % len(pairs)]), "joinType": joins[number % len(joins)]}
             start = time.perf_counter()
             served.http.post("/api/control", json=message)
             seen = next_publication(socket, seen)
@@ -58,9 +62,8 @@ def rollbacks(served: Served, pairs: list[Pair], what: str, budget: str) -> None
     took = []
     with viewer(served.url) as socket:
         seen = next_publication(socket, -1)
-        for users, accounts in pairs:
-            message = {"usersTopic": users, "accountsTopic": accounts, "joinType": "inner"}
-            served.http.post("/api/control", json=message)
+        for pair in pairs:
+            served.http.post("/api/control", json={**named(pair), "joinType": "inner"})
             seen = next_publication(socket, seen)
         for _ in range(ROLLBACKS):
             time.sleep(0.5)
@@ -74,33 +77,34 @@ def rollbacks(served: Served, pairs: list[Pair], what: str, budget: str) -> None
 def report(what: str, seconds: list[float], budget: str) -> None:
     """A line of the table."""
     ms = np.array(seconds) * 1e3
+    note("Evertable", f"ms: {what}", ms.tolist())
     print(f"| {what} | {np.median(ms):,.0f} | {ms.min():,.0f} | {ms.max():,.0f} | {budget} |", flush=True)
 
 
-def latency(served: Served, bootstrap: str, topic: str) -> None:
-    """From ``produce()`` to the parsed frame of a viewer who watches the newest rows."""
-    sender = threading.Thread(target=topics.send_paced, args=(bootstrap, topic, LARGE[0], MESSAGES, RATE))
-    ages: list[float] = []
-    with viewer(served.url, newestFirst=True, limit=20, columns=["sentAt"]) as socket:
-        next_publication(socket, -1)
-        cpu, start = tree_cpu_seconds(served.pid), time.perf_counter()
-        sender.start()
-        known: set[int] = set()
-        while len(known) < MESSAGES:
-            frame = json.loads(socket.recv())
-            now = time.time_ns()
-            rows = [row for _, _, put in frame.get("splice", ()) for row in put] + frame.get("rows", [])
-            stamps = {int(row[0]) for row in rows if row[0]} - known
-            known |= {stamp for stamp in stamps if now - stamp < 60e9}
-            ages += [(now - stamp) / 1e6 for stamp in stamps if now - stamp < 60e9]
-        cores = (tree_cpu_seconds(served.pid) - cpu) / (time.perf_counter() - start)
-        sender.join()
-    p50, p95, p99 = np.percentile(ages, [50, 95, 99])
-    print(
-        f"\n{MESSAGES} records at {RATE}/s to a viewer over 1.1M rows: p50 {p50:.1f}, p95 {p95:.1f}, p99 {p99:.0f} ms",
-        end="",
-    )
-    print(f" (budget 40 / 60); {cores:.2f} cores for Spark, server and orchestrator")
+def while_warming(served: Served, bootstrap: str, pair: Pair) -> None:
+    """How old records are at a viewer of the live generation, before and while one of 1.1M rows warms beside it."""
+    ages: dict[str, list[float]] = {"before": [], "warming": []}
+    for number in range(WARMINGS):
+        join = ("inner", "left")[number % 2]
+        with viewer(served.url, **newest(join)) as socket, topics.sending(bootstrap, pair[1], KEYS, 10_000, RATE):
+            seen, begin = next_publication(socket, -1), time.time_ns()
+            phase, known = "before", set[int]()
+            while True:
+                frame = json.loads(socket.recv())
+                now = time.time_ns()
+                if frame["publication"] > seen:
+                    break
+                new = {stamp for stamp in stamps(frame) if stamp >= begin} - known
+                known |= new
+                ages[phase] += [(now - stamp) / 1e6 for stamp in new]
+                if phase == "before" and now - begin > BEFORE_S * 1e9:
+                    phase = "warming"
+                    served.http.post("/api/control", json={**named(pair), "joinType": join})
+    (calm, calm_95), (busy, busy_95) = (np.percentile(ages[phase], [50, 95]) for phase in ("before", "warming"))
+    note("Evertable", "live p95 while another warms, ratio", busy_95 / calm_95, before=calm_95, warming=busy_95)
+    print(f"\nRecords at {RATE}/s at a viewer: p50 {calm:.1f}, p95 {calm_95:.1f} ms; while a generation of 1.1M rows")
+    said = f"p50 {busy:.1f}, p95 {busy_95:.1f} ms, {busy_95 / calm_95:.1f} times (budget 5)"
+    print(f"warms ({len(ages['warming'])} records): {said}")
 
 
 def main() -> None:
@@ -129,14 +133,22 @@ def main() -> None:
         served = Served(folder, settings)
         served.wait_ready()
         rollbacks(served, [small[0], large], f"rollback to one that lingers, {ROLLBACKS} times", "100")
-        served.http.post("/api/control", json={"usersTopic": large[0], "accountsTopic": large[1], "joinType": "inner"})
-        time.sleep(2)
-        latency(served, broker.bootstrap, large[1])
+        served.stop()
+        settings["swap"]["linger_s"] = 0
+        served = Served(folder, settings)
+        served.wait_ready()
+        with viewer(served.url) as socket:
+            seen = next_publication(socket, -1)
+            served.http.post("/api/control", json={**named(large), "joinType": "left"})
+            next_publication(socket, seen)
+        while_warming(served, broker.bootstrap, large)
         served.stop()
         start = time.perf_counter()
         served = Served(folder, settings)
         served.wait_ready()
-        print(f"\nRestart with 1.1M rows: {time.perf_counter() - start:.1f} s from the command to ready (budget 15)")
+        took = time.perf_counter() - start
+        note("Evertable", "restart s with 1.1M rows", took)
+        print(f"\nRestart with 1.1M rows: {took:.1f} s from the command to ready (budget 15)")
         served.stop()
 
 

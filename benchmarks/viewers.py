@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from benchmarks.figures import note
 from benchmarks.flips import flips
 from benchmarks.machine import cpu_seconds, description
 from benchmarks.viewer_load import Seen, Viewer, Wanted, allow_many_files, connect
@@ -71,7 +72,9 @@ async def watch(scene: Scene, server: ServerProcess, viewers: int) -> str:
     start, cpu, own = time.monotonic(), cpu_seconds(server.pid), time.process_time()
     await asyncio.sleep(MEASURE_S)
     took = time.monotonic() - start
-    cores = f"{(cpu_seconds(server.pid) - cpu) / took:.2f} | {(time.process_time() - own) / took:.2f}"
+    used = (cpu_seconds(server.pid) - cpu) / took
+    note("Evertable", "server cores for viewers", used, viewers=viewers, scene=scene.name, lost=seen.lost)
+    cores = f"{used:.2f} | {(time.process_time() - own) / took:.2f}"
     counts = (seen.frames.total(), seen.frames["page"], seen.frames["total"])
     got = " | ".join(f"{count / took:,.0f}" for count in counts)
     line = f"| {scene.name} | {cores} | {got} | {seen.bytes / took / 1e6:.1f} | {spread(seen.ages)} | "

@@ -10,7 +10,8 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from pydeephaven import Session
 from pydeephaven_ticking.table_listener import TableListener, TableUpdate, listen
@@ -31,14 +32,20 @@ class Listener(TableListener):
         self._on_update(update)
 
 
+def changed(update: TableUpdate, column: str) -> Iterator[Any]:
+    """What a column shows in rows that are new or other than before; nulls left out."""
+    for rows in (update.added(column), update.modified(column)):
+        if column in rows:
+            yield from (value for value in rows[column].to_pylist() if value is not None)
+
+
 def latency(session: Session, messages: int) -> None:
     """Of rows that are added or modified; the server filters, so that the viewer holds only what came since now."""
     begin, done, ages = time.time_ns(), threading.Event(), list[float]()
 
     def on_update(update: TableUpdate) -> None:
         now = time.time_ns()
-        for changed in (update.added("sentAt"), update.modified("sentAt")):
-            ages.extend((now - stamp) / 1e6 for stamp in changed["sentAt"].to_pylist() if stamp and stamp >= begin)
+        ages.extend((now - stamp) / 1e6 for stamp in changed(update, "sentAt") if stamp >= begin)
         if len(ages) >= messages:
             done.set()
 
@@ -62,9 +69,8 @@ def follow(session: Session, called: str) -> None:
 
     def watch(seen: dict[str, float]) -> None:
         def on_update(update: TableUpdate) -> None:
-            for changed in (update.added("name"), update.modified("name")):
-                if any(name is not None and name.startswith(called) for name in changed["name"].to_pylist()):
-                    seen.setdefault("first_new", time.time())
+            if any(name.startswith(called) for name in changed(update, "name")):
+                seen.setdefault("first_new", time.time())
 
         page = session.open_table("final_ui").head(100).view(["name"])
         handles.append(listen(page, Listener(on_update)))

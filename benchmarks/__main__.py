@@ -1,0 +1,77 @@
+"""All benchmarks one after the other, and a report: run by ``scripts/bench``.
+
+A part prints as it goes, and what it printed is kept beside the report. Nothing else should run on the machine then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks import report
+from benchmarks.figures import VARIABLE
+
+RESULTS = Path(__file__).parent / "results"
+
+
+@dataclass(frozen=True)
+class Part:
+    name: str
+    about: str
+    minutes: int
+    quick: tuple[str, ...] = ()
+    """Options for a look at whether it works; its figures mean nothing."""
+    options: tuple[str, ...] = ()
+
+
+PARTS = (
+    Part("peers", "Evertable and Deephaven by turns", 60, ("--rounds", "1", "--seconds", "5", "--accounts", "50000")),
+    Part("anatomy", "where the milliseconds go", 6, ("--messages", "100", "--accounts", "50000")),
+    Part("engine", "catch-up and hot keys at the changelog", 8, ("--accounts", "50000"), ("--messages", "0")),
+    Part("swaps", "swaps, rollbacks, restarts", 5),
+    Part("viewers", "many viewers, and flips", 5),
+    Part("tables", "folding, memory and pages", 2),
+    Part("demo", "from the command to rows", 1),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="scripts/bench", description="All benchmarks, and a report.")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(f"{p.name}: {p.about}" for p in PARTS))
+    parser.add_argument("--quick", action="store_true", help="small topics and one round, to see whether it works")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="the folder for the report")
+    wanted = parser.parse_args()
+    if unknown := set(wanted.parts) - {part.name for part in PARTS}:
+        parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    wanted.results.mkdir(parents=True, exist_ok=True)
+    for part in PARTS:
+        if not wanted.parts or part.name in wanted.parts:
+            run(part, wanted.results, wanted.quick)
+    print(f"The report: {report.write(wanted.results)}")
+
+
+def run(part: Part, results: Path, quick: bool) -> None:
+    """Prints and keeps what the part prints; its figures of an earlier run give way to the new ones."""
+    print(f"\n## {part.name}: {part.about}, about {part.minutes} minutes", flush=True)
+    figures = results / f"{part.name}.jsonl"
+    figures.unlink(missing_ok=True)
+    command = [sys.executable, "-m", f"benchmarks.{part.name}", *part.options, *(part.quick if quick else ())]
+    begin = time.monotonic()
+    environment = {**os.environ, VARIABLE: str(figures)}
+    with (results / f"{part.name}.txt").open("w") as kept:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+        for line in process.stdout or ():
+            print(line, end="", flush=True)
+            kept.write(line)
+        if process.wait() != 0:
+            raise SystemExit(f"{part.name} ended with {process.returncode}: see above.")
+    print(f"({part.name} took {(time.monotonic() - begin) / 60:.1f} minutes)")
+
+
+if __name__ == "__main__":
+    main()
