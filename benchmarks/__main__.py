@@ -30,7 +30,12 @@ class Part:
 
 
 PARTS = (
-    Part("peers", "Evertable and Deephaven by turns", 60, ("--rounds", "1", "--seconds", "5", "--accounts", "50000")),
+    Part(
+        "peers",
+        "Evertable and Deephaven by turns",
+        60,
+        ("--rounds", "1", "--seconds", "5", "--accounts", "50000", "--growth"),
+    ),
     Part("anatomy", "where the milliseconds go", 6, ("--messages", "100", "--accounts", "50000")),
     Part("engine", "catch-up and hot keys at the changelog", 8, ("--accounts", "50000"), ("--messages", "0")),
     Part("swaps", "swaps, rollbacks, restarts", 5),

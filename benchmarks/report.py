@@ -111,7 +111,7 @@ def against(figures: Figures) -> tuple[str, bool] | None:
 
 
 def server_memory(figures: Figures) -> tuple[str, bool] | None:
-    found = [line["root_mb"] for line in figures.where("memory MB", system=OURS, accounts=FULL)]
+    found = [line["root_mb"] for line in figures.where("memory MB, cold", system=OURS, accounts=FULL)]
     peaks = figures.values("memory MB, root process at most", system=OURS, accounts=FULL)
     return (f"{max(found):,.0f} MB; {max(peaks):,.0f} MB", max(found) <= 600 and max(peaks) <= 1200) if found else None
 
@@ -205,7 +205,7 @@ def budgets(figures: Figures) -> str:
 
 
 def compared(figures: Figures, folder: Path) -> str:
-    if not figures.where("memory MB", accounts=FULL):
+    if not figures.where("memory MB, cold", accounts=FULL):
         return ""
     texts = [
         "## Against Deephaven",
@@ -236,7 +236,7 @@ ROWS: tuple[tuple[str, str, int | str | None, str], ...] = (
     ("99 % at 1,000/s: ms", "ms at 1000/s", 2, "{:,.1f}"),
     ("cores at 1,000/s", "ms at 1000/s", "cores", "{:.2f}"),
     ("cores, idle", "idle cores", None, "{:.2f}"),
-    ("memory, all processes: MB", "memory MB", None, "{:,.0f}"),
+    ("memory, all processes: MB", "memory MB, cold", None, "{:,.0f}"),
 )
 
 
@@ -257,7 +257,7 @@ def spread(values: Sequence[float], form: str) -> str:
 
 
 def grown(figures: Figures, folder: Path) -> str:
-    sizes = sorted({line["accounts"] for line in figures.where("memory MB", join="left")})
+    sizes = sorted({line["accounts"] for line in figures.where("memory MB, warm", join="left")})
     if len(sizes) < 2:
         return ""
     lines = [
@@ -276,7 +276,7 @@ def grown(figures: Figures, folder: Path) -> str:
                 spread(figures.values("catch-up rows/s, warm", **about), "{:,.0f}"),
                 spread([found[0] for found in ages], "{:,.1f}"),
                 spread([found[1] for found in ages], "{:,.1f}"),
-                spread(figures.values("memory MB", **about), "{:,.0f}"),
+                spread(figures.values("memory MB, warm", **about), "{:,.0f}"),
             )
             lines.append(f"| {size:,} | {system} | {' | '.join(shown)} |")
     draw_growth(figures, sizes, folder / "growth.png")
@@ -376,7 +376,7 @@ def draw_growth(figures: Figures, sizes: Sequence[int], path: Path) -> None:
         series = (
             [_median(figures.values("catch-up rows/s, warm", **one)) for one in about],
             [_median([found[0] for found in figures.percentiles("ms at 20/s", **one)]) for one in about],
-            [_median(figures.values("memory MB", **one)) for one in about],
+            [_median(figures.values("memory MB, warm", **one)) for one in about],
         )
         for axis, values in zip(axes, series, strict=True):
             axis.plot(sizes, values, marker="o", color=COLOURS[system], label=system)

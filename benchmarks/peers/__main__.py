@@ -21,7 +21,8 @@ from benchmarks.peers.system import Pair, Rows, System
 from evertable.broker import EmbeddedBroker
 from evertable.config import JoinType
 
-RATES = (20, 1_000)
+RATES = {20: 1.0, 1_000: 0.5}
+"""Records a second, and for what share of the time."""
 IDLE_S = 5.0
 TINY = Rows(10, 100)
 SWAPPED = Rows(10_000, 90_000)
@@ -33,7 +34,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--joins", nargs="+", default=[join.value for join in JoinType])
-    parser.add_argument("--seconds", type=float, default=25, help="of records at each rate")
+    parser.add_argument("--seconds", type=float, default=15, help="of records at 20/s, half as many at 1,000/s")
     parser.add_argument("--accounts", type=int, default=1_000_000, help="and a tenth as many users")
     parser.add_argument("--growth", type=int, nargs="*", default=GROWTH, help="accounts, for one join")
     parser.add_argument("--only", default="", help="systems whose name contains this")
@@ -48,17 +49,20 @@ def main() -> None:
         ]
         systems = [system for system in systems if wanted.only in system().name]
         filled = Filled(broker.bootstrap)
-        print("\nCatch-up rows/s cold and warm, memory, then ms (50, 95, 99 %) and cores at 20 and at 1,000 records/s")
+        print("\nCatch-up, then the age of records at a remote viewer: 50, 95, 99 %")
         for number in range(wanted.rounds):
             for join in wanted.joins:
                 for system in turn(systems, number):
                     with system() as running:
-                        measure(running, filled.pairs(wanted.accounts), join, wanted.accounts, wanted.seconds, number)
+                        first, second = filled.pairs(wanted.accounts)
+                        catch_up(running, first, join, wanted.accounts, number, "cold")
+                        measure(running, second, join, wanted.accounts, wanted.seconds, number)
         for number in range(wanted.rounds):
-            for accounts in set(wanted.growth) - {wanted.accounts}:
+            for accounts in sorted(set(wanted.growth) - {wanted.accounts}):
                 for system in turn(systems[:2], number):
                     with system() as running:
-                        measure(running, filled.pairs(accounts), GROWTH_JOIN, accounts, wanted.seconds / 2, number)
+                        running.build(filled.pairs(min(wanted.growth))[0], GROWTH_JOIN, rows_of(min(wanted.growth)))
+                        measure(running, filled.pairs(accounts)[1], GROWTH_JOIN, accounts, wanted.seconds, number)
         swaps(systems, broker.bootstrap, wanted.rounds)
 
 
@@ -83,35 +87,48 @@ def turn(systems: list[Callable[[], System]], number: int) -> Iterator[Callable[
     yield from systems[at:] + systems[:at]
 
 
-def measure(system: System, pairs: tuple[Pair, Pair], join: str, accounts: int, seconds: float, number: int) -> None:
-    about = {"join": join, "accounts": accounts, "round": number}
+def rows_of(accounts: int) -> Rows:
+    return Rows(accounts // 10, accounts)
 
-    def found(measure: str, value: float | list[float], **more: object) -> None:
-        note(system.name, measure, value, **about, **more)
 
-    rows = Rows(accounts // 10, accounts)
-    line = f"{system.name:19} {join:8} {accounts:9,}"
-    speeds = []
-    for kind, pair in zip(("cold", "warm"), pairs, strict=True):
-        cpu = machine.tree_cpu_seconds(system.pid)
-        took = system.build(pair, join, rows)
-        speeds.append((rows.users + rows.accounts) / took)
-        found(f"catch-up rows/s, {kind}", speeds[-1], cores=(machine.tree_cpu_seconds(system.pid) - cpu) / took)
-        if kind == "cold":
-            memory = machine.tree_memory_mb(system.pid)
-            found("memory MB", memory, root_mb=machine.memory_mb(system.pid))
-    found("memory MB, root process at most", machine.memory_mb(system.pid, "VmHWM"))
-    line += f" {speeds[0]:8,.0f} {speeds[1]:9,.0f} {memory:6,.0f}  "
-    for rate in RATES:
+def catch_up(system: System, pair: Pair, join: str, accounts: int, number: int, kind: str) -> float:
+    """Rows a second, and the memory that all of it takes then."""
+    rows, cpu = rows_of(accounts), machine.tree_cpu_seconds(system.pid)
+    took = system.build(pair, join, rows)
+    cores = (machine.tree_cpu_seconds(system.pid) - cpu) / took
+    speed = (rows.users + rows.accounts) / took
+    about: dict[str, object] = {"join": join, "accounts": accounts, "round": number}
+    note(system.name, f"catch-up rows/s, {kind}", speed, **about, cores=cores)
+    note(
+        system.name,
+        f"memory MB, {kind}",
+        machine.tree_memory_mb(system.pid),
+        **about,
+        root_mb=machine.memory_mb(system.pid),
+    )
+    print(f"{system.name:19} {join:8} {accounts:9,} {kind} {speed:9,.0f} rows/s, {cores:.2f} cores", flush=True)
+    return speed
+
+
+def measure(system: System, pair: Pair, join: str, accounts: int, seconds: float, number: int) -> None:
+    """A warm catch-up, records at each rate, and a while without any."""
+    catch_up(system, pair, join, accounts, number, "warm")
+    about: dict[str, object] = {"join": join, "accounts": accounts, "round": number}
+    note(system.name, "memory MB, root process at most", machine.memory_mb(system.pid, "VmHWM"), **about)
+    said = ""
+    for rate, share in RATES.items():
+        messages = round(seconds * share * rate)
         cpu, begin = machine.tree_cpu_seconds(system.pid), time.perf_counter()
-        ages = system.latencies(pairs[1][1], join, round(seconds * rate), rate)
+        ages = system.latencies(pair[1], join, messages, rate)
         cores = (machine.tree_cpu_seconds(system.pid) - cpu) / (time.perf_counter() - begin)
-        found(f"ms at {rate}/s", ages, cores=cores, missing=round(seconds * rate) - len(ages))
-        line += " ".join(f"{part:7.1f}" for part in np.percentile(ages, [50, 95, 99])) + f" ({cores:.2f} cores)  "
+        note(system.name, f"ms at {rate}/s", ages, **about, cores=cores, missing=messages - len(ages))
+        parts = " ".join(f"{part:7.1f}" for part in np.percentile(ages, [50, 95, 99]))
+        said += f" {rate:5}/s {parts} ms, {cores:.2f} cores;"
     cpu = machine.tree_cpu_seconds(system.pid)
     time.sleep(IDLE_S)
-    found("idle cores", (machine.tree_cpu_seconds(system.pid) - cpu) / IDLE_S)
-    print(line, flush=True)
+    idle = (machine.tree_cpu_seconds(system.pid) - cpu) / IDLE_S
+    note(system.name, "idle cores", idle, **about)
+    print(f"{system.name:19} {join:8} {accounts:9,}{said} idle {idle:.2f}", flush=True)
 
 
 def swaps(systems: list[Callable[[], System]], bootstrap: str, rounds: int) -> None:
