@@ -40,7 +40,10 @@ class Process(Http):
 
     def _read(self) -> None:
         for line in self._process.stdout or ():
-            self.lines.append(line.rstrip("\n"))
+            self._hear(line.rstrip("\n"))
+
+    def _hear(self, line: str) -> None:
+        self.lines.append(line)
 
     @property
     def group(self) -> int:

@@ -8,21 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka.admin import AdminClient
 from tests.serving.conftest import Configured, Pair
 from tests.serving.process import Process
 from tests.serving.rig import ACCOUNTS, USERS, App, Http, Records, settings
-from tests.serving.trouble import delete_topic, fresh_name, held_feeds, live_row, make_topic
+from tests.serving.trouble import delete_topic, fresh_name, held_feeds, live_row, make_topic, own_topics
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
 from evertable.errors import FencedError
-
-
-def own_topics(broker: EmbeddedBroker, app: str) -> list[str]:
-    """Changelogs of the app, and its state."""
-    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-    return sorted(name for name in admin.list_topics(timeout=30).topics if name.startswith(f"evertable.{app}."))
 
 
 def marks(app: Http) -> tuple[set[str], int]:
@@ -80,7 +73,7 @@ def test_killed_at_any_moment_it_comes_back_right(
         wait_until(lambda: marks(fourth) == ({"c"}, 31), lambda: f"{marks(fourth)} {fourth.status}", 90)
         assert fourth.said(f"Resuming generation {status['generation']}")
         changelog = f"evertable.{app}.g{status['generation']:06d}"
-        wait_until(lambda: own_topics(broker, app) == [changelog, f"evertable.{app}.state"], timeout_s=90)
+        wait_until(lambda: own_topics(broker.bootstrap, app) == [changelog, f"evertable.{app}.state"], timeout_s=90)
         checkpoints = tmp_path / "evertable" / "checkpoints" / app
         assert [path.name for path in checkpoints.iterdir()] == [f"g{status['generation']:06d}"]
         assert fourth.end() == 0
@@ -107,7 +100,7 @@ def test_killed_around_the_flip_the_new_generation_is_taken_up(
         assert marks(second) == ({"b"}, 40)
         assert second.publication == 3  # the second was given, whether someone saw it or not
         assert [row["result"] for row in second.rows("control_raw")] == ["applied"]
-        wait_until(lambda: own_topics(broker, app) == [f"evertable.{app}.g000002", f"evertable.{app}.state"])
+        wait_until(lambda: own_topics(broker.bootstrap, app) == [f"evertable.{app}.g000002", f"evertable.{app}.state"])
         assert [path.name for path in (tmp_path / "checkpoints" / app).iterdir()] == ["g000002"]
         rollback = second.http.post("/api/rollback").json()
         assert second.verdict((rollback["partition"], rollback["offset"]))["result"] == "applied"

@@ -6,6 +6,7 @@ import json
 import random
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
@@ -20,45 +21,31 @@ MOVED_MS = 5_000
 Pair = tuple[str, str]
 
 
-class Traffic:
-    """Sends users and accounts to pairs of topics at a steady rate, on a thread, from ``with`` until ``pause``.
+class Flow(ABC):
+    """Sends records at a steady rate, on a thread, from ``with`` until ``pause``."""
 
-    Each record says of which pair it is (its mark); some have no key. ``sent`` are those that Kafka has taken, by
-    topic, as the reference wants them.
-    """
-
-    def __init__(self, bootstrap: str, pairs: Mapping[str, Pair], keys: int = 1_000) -> None:
-        self.sent: dict[str, list[Row]] = {topic: [] for pair in pairs.values() for topic in pair}
-        self.failures: list[str] = []
-        self._pairs = pairs
-        self._keys = keys
-        self._random = random.Random(7)
-        self._producer = Producer(
-            {"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 5, "log_level": 0}
-        )
+    def __init__(self, bootstrap: str, seed: int = 7, **properties: Any) -> None:
+        self._random = random.Random(seed)
+        self._producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 5, "log_level": 0, **properties})
         self._pausing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="test-traffic", daemon=True)
 
-    @property
-    def count(self) -> int:
-        return sum(map(len, self.sent.values()))
-
-    def send(self, records: int) -> None:
-        """So many, evenly on all topics, and waits until they are there."""
-        for _ in range(records):
-            self._send_one()
-        assert self._producer.flush(60) == 0
+    @abstractmethod
+    def _send_one(self) -> None: ...
 
     def flow(self, per_second: int) -> Self:
         self._rate = per_second
         return self
 
     def pause(self) -> None:
-        """Returns when all that was sent is there."""
+        """Returns when all that was sent is there, or is known not to be."""
         self._pausing.set()
         self._thread.join()
         assert self._producer.flush(60) == 0
-        assert not self.failures
+
+    def moved_time(self) -> int:
+        """A timestamp of about now."""
+        return int(time.time() * 1000) - self._random.randrange(MOVED_MS)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -79,6 +66,34 @@ class Traffic:
             done = due
             self._producer.poll(0)
 
+
+class Traffic(Flow):
+    """Users and accounts for pairs of topics. Each record says of which pair it is (its mark); some have no key.
+
+    ``sent`` are those that Kafka has taken, by topic, as the reference wants them.
+    """
+
+    def __init__(self, bootstrap: str, pairs: Mapping[str, Pair], keys: int = 1_000) -> None:
+        super().__init__(bootstrap, **{"enable.idempotence": True})
+        self.sent: dict[str, list[Row]] = {topic: [] for pair in pairs.values() for topic in pair}
+        self.failures: list[str] = []
+        self._pairs = pairs
+        self._keys = keys
+
+    @property
+    def count(self) -> int:
+        return sum(map(len, self.sent.values()))
+
+    def send(self, records: int) -> None:
+        """So many, evenly on all topics, and waits until they are there."""
+        for _ in range(records):
+            self._send_one()
+        assert self._producer.flush(60) == 0
+
+    def pause(self) -> None:
+        super().pause()
+        assert not self.failures
+
     def _send_one(self) -> None:
         mark = self._random.choice(list(self._pairs))
         users, accounts = self._pairs[mark]
@@ -91,8 +106,6 @@ class Traffic:
             self._produce(accounts, key, {"userId": key, "accountType": mark, "balance": balance})
 
     def _produce(self, topic: str, key: str | None, value: Mapping[str, Any]) -> None:
-        moved = int(time.time() * 1000) - self._random.randrange(MOVED_MS)
-
         def taken(error: KafkaError | None, message: Message) -> None:
             if error is not None:
                 self.failures.append(error.str())
@@ -102,4 +115,4 @@ class Traffic:
             assert offset is not None
             self.sent[topic].append(Row(partition, offset, timestamp, key, tuple(value.values())))
 
-        self._producer.produce(topic, json.dumps(value), timestamp=moved, on_delivery=taken)
+        self._producer.produce(topic, json.dumps(value), timestamp=self.moved_time(), on_delivery=taken)

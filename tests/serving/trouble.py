@@ -59,6 +59,12 @@ def delete_topic(bootstrap: str, name: str) -> None:
     wait_until(lambda: name not in admin.list_topics(timeout=30).topics)
 
 
+def own_topics(bootstrap: str, app: str) -> list[str]:
+    """Changelogs of the app, and its state."""
+    topics = AdminClient({"bootstrap.servers": bootstrap}).list_topics(timeout=30).topics
+    return sorted(name for name in topics if name.startswith(f"evertable.{app}."))
+
+
 def user(number: int, mark: str = "a") -> dict[str, Any]:
     return {"userId": f"u{number}", "name": f"{mark} {number}", "age": number}
 

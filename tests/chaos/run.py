@@ -1,0 +1,42 @@
+"""A run: the acts of a schedule, one after the other, while records flow and people watch; then the verdict."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tests.chaos.schedule import LETTERS, Act, Kind, steps
+from tests.chaos.stage import Stage
+from tests.chaos.verdict import verdict
+
+from evertable.broker import EmbeddedBroker
+from evertable.config.joins import JoinType
+
+
+def run(broker: EmbeddedBroker, folder: Path, seed: int, acts: Sequence[Act], say: Callable[[str], None]) -> list[str]:
+    """What was wrong; nothing, if all is well. What the server printed is left in the folder."""
+    chance = random.Random(f"{seed}/last")
+    last = {
+        "usersTopic": chance.choice(LETTERS),
+        "accountsTopic": chance.choice(LETTERS),
+        "joinType": chance.choice(list(JoinType)).value,
+    }
+    small_disk = any(act.kind is Kind.DISK_FULL for act in acts)
+    with Stage(broker, folder, seed, say, small_disk=small_disk) as stage:
+        begin, moment = time.monotonic(), 0.0
+        try:
+            for step in steps(acts):
+                time.sleep(step.at_s - moment)  # from the end of the last step: a broker takes its time to start
+                moment = step.at_s
+                say(f"{time.monotonic() - begin:6.1f} s  {'healed: ' if step.heals else ''}{step.act.kind}")
+                stage.server.tend()
+                stage.do(step)
+            stage.heal()
+            stage.sources.pause()
+            counts = f"{stage.sources.taken} records sent, {stage.witness.pages} pages seen"
+            say(f"{time.monotonic() - begin:6.1f} s  all is healed; {counts}")
+            return verdict(stage, last, say)
+        finally:
+            (folder / "serve.log").write_text(stage.server.log())

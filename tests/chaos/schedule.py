@@ -1,0 +1,142 @@
+"""The schedule of a run: a seed decides what goes wrong, when, and for how long. Nothing here touches anything."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from evertable.config.joins import JoinType
+
+LETTERS = "abc"
+"""There are three topics for each side; a wiring takes any of the left ones and any of the right ones."""
+SIDES = ("users", "accounts")
+GAP_S = (3.0, 9.0)
+BREATH_S = 3.0
+"""After the broker is back, until a topic is made again."""
+
+
+class Kind(StrEnum):
+    """What may happen."""
+
+    SWAP_BY_TOPIC = "swap by control topic"
+    SWAP_BY_POST = "swap by POST"
+    NONSENSE = "nonsense on the control topic"
+    ROLLBACK = "rollback"
+    BROKER_KILL = "broker killed"
+    BROKER_PAUSE = "broker paused"
+    SPARK_KILL = "Spark's JVM killed"
+    SERVER_KILL = "server killed"
+    SLOW_VIEWERS = "viewers that do not read"
+    RECREATION = "topic made again"
+    DISK_FULL = "disk full under the checkpoints"
+
+
+DECK = (*Kind, Kind.SWAP_BY_TOPIC, Kind.SWAP_BY_POST, Kind.SWAP_BY_POST)
+"""Drawn without putting back, so that each kind comes once in about 80 seconds."""
+HOLDS: dict[Kind, tuple[float, float]] = {
+    Kind.BROKER_KILL: (1, 12),
+    Kind.BROKER_PAUSE: (1, 15),
+    Kind.SERVER_KILL: (0, 4),
+    Kind.SLOW_VIEWERS: (2, 10),
+    Kind.DISK_FULL: (3, 15),
+}
+"""Seconds from the harm to its healing, of what is healed."""
+SHARED: dict[Kind, str] = {Kind.BROKER_KILL: "broker", Kind.BROKER_PAUSE: "broker", Kind.RECREATION: "broker"}
+"""Acts on the same thing do not overlap; those that are not named here have one of their own."""
+NONSENSE = (
+    "not json",
+    "[1, 2]",
+    '{"joinType": "outer"}',
+    '{"usersTopic": 42}',
+    '{"usersTopic": "no-such-topic"}',
+    '{"accountsTopic": "not a name!"}',
+    "",
+)
+
+
+@dataclass(frozen=True)
+class Act:
+    """Something happens at a time, in seconds from the beginning; ``hold_s`` later it is healed."""
+
+    at_s: float
+    kind: Kind
+    hold_s: float = 0.0
+    what: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        healed = f", healed after {self.hold_s:.1f} s" if self.kind in HOLDS else ""
+        told = "".join(f", {name} {value}" for name, value in self.what.items())
+        return f"{self.at_s:6.1f} s  {self.kind}{healed}{told}"
+
+
+@dataclass(frozen=True)
+class Step:
+    """The harm of an act, or its healing."""
+
+    at_s: float
+    act: Act
+    heals: bool = False
+
+
+def schedule(seed: int, duration_s: float) -> list[Act]:
+    """The acts of that many seconds, in order."""
+    chance = random.Random(seed)
+    free: dict[str, float] = {}
+    acts: list[Act] = []
+    wanted = dict.fromkeys(SIDES, LETTERS[0])
+    now = chance.uniform(*GAP_S)
+    for kind in _kinds(chance):
+        if now > duration_s:
+            break
+        place = SHARED.get(kind, kind)
+        at, hold = round(max(now, free.get(place, 0.0)), 1), round(chance.uniform(*HOLDS.get(kind, (0, 0))), 1)
+        free[place] = at + hold + BREATH_S
+        what = _what(kind, chance, wanted)
+        acts.append(Act(at, kind, hold, what))
+        wanted.update({side: what[f"{side}Topic"] for side in SIDES if f"{side}Topic" in what})
+        now += chance.uniform(*GAP_S)
+    return sorted(acts, key=lambda act: act.at_s)
+
+
+def steps(acts: Sequence[Act]) -> list[Step]:
+    """All that is to be done, in order of time."""
+    harms = [Step(act.at_s, act) for act in acts]
+    healings = [Step(act.at_s + act.hold_s, act, heals=True) for act in acts if act.kind in HOLDS]
+    return sorted([*harms, *healings], key=lambda step: step.at_s)
+
+
+def wish(chance: random.Random) -> dict[str, str]:
+    """A control message: all of a wiring, or a part of it."""
+    whole = {
+        "usersTopic": chance.choice(LETTERS),
+        "accountsTopic": chance.choice(LETTERS),
+        "joinType": chance.choice(list(JoinType)).value,
+    }
+    kept = chance.sample(sorted(whole), chance.choice((1, 2, 3, 3)))
+    return {key: value for key, value in whole.items() if key in kept}
+
+
+def _kinds(chance: random.Random) -> Iterator[Kind]:
+    while True:
+        yield from chance.sample(DECK, len(DECK))
+
+
+def _what(kind: Kind, chance: random.Random, wanted: dict[str, str]) -> dict[str, Any]:
+    match kind:
+        case Kind.SWAP_BY_TOPIC | Kind.SWAP_BY_POST:
+            return wish(chance)
+        case Kind.NONSENSE:
+            return {"value": chance.choice(NONSENSE)}
+        case Kind.SERVER_KILL:
+            return {"with": chance.choice(("nothing else", "Spark"))}
+        case Kind.SLOW_VIEWERS:
+            return {"viewers": chance.choice((1, 3, 5))}
+        case Kind.RECREATION:
+            side = chance.choice(SIDES)
+            letter = chance.choice((wanted[side], *LETTERS))  # rather one that is likely to be live
+            return {"side": side, "letter": letter, "records": chance.choice((1, 100, 1_000))}
+        case _:
+            return {}

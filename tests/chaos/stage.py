@@ -1,0 +1,150 @@
+"""The stage of a run: a broker, topics, a server and viewers; and what is done to them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+from confluent_kafka import Producer
+from tests.chaos.disk import SmallDisk
+from tests.chaos.schedule import Kind, Step
+from tests.chaos.server import Server
+from tests.chaos.topics import Sources, wired
+from tests.chaos.viewers import Crowd, Follower, Witness
+from tests.serving.inside import PLACE
+from tests.serving.rig import ACCOUNTS, USERS, config, settings
+from tests.waiting import wait_until
+
+from evertable.broker import EmbeddedBroker
+
+VIEWERS = 8
+RECORDS = 200
+"""In each topic at the beginning."""
+PER_SECOND = 100
+FIRST_S = 180
+
+
+class Stage:
+    """All of it, for the block. ``say`` is told what is done."""
+
+    def __init__(
+        self, broker: EmbeddedBroker, folder: Path, seed: int, say: Callable[[str], None], *, small_disk: bool
+    ) -> None:
+        self.app = f"chaos{seed}-{os.getpid()}"
+        self.broker = broker
+        self.sources = Sources(broker.bootstrap, self.app, seed)
+        self.disk = SmallDisk(folder / "checkpoints", wanted=small_disk)
+        topics = self.sources.names["users", "a"], self.sources.names["accounts", "a"]
+        sections: dict[str, Any] = {
+            "sources": {
+                "users": {"topic": topics[0], "key": "userId", "columns": {**USERS, **PLACE["u"]}},
+                "accounts": {"topic": topics[1], "key": "userId", "columns": {**ACCOUNTS, **PLACE["a"]}},
+            },
+            "swap": {"linger_s": 3, "timeout_s": 60},
+        }
+        self.config = config(broker.bootstrap, self.app, topics, folder, **sections)
+        self.server = Server(settings(broker.bootstrap, self.app, topics, folder, **sections), folder)
+        self.witness = Witness()
+        self.crowd = Crowd(self.server.url, VIEWERS, self.witness)
+        self._control = Producer({"bootstrap.servers": broker.bootstrap, "log_level": 0})
+        self._say = say
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as opening:
+            opening.enter_context(self.disk)
+            self.sources.create(RECORDS)
+            opening.callback(self.server.close)
+            self.server.start()
+            self.wait(lambda: self.server.life.status.get("state") == "live", "the first generation", FIRST_S)
+            opening.enter_context(self.sources.flow(PER_SECOND))
+            opening.enter_context(self.crowd)
+            opening.enter_context(Follower(self.server.url, "final_ui", self.witness))
+            self._open = opening.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.close()
+
+    def wait(self, done: Callable[[], object], what: str, timeout_s: float) -> None:
+        """For something that is asked of the server, which may not answer at the moment, or have to be started."""
+
+        def answered() -> object:
+            try:
+                return done()
+            except httpx.TransportError:
+                self.server.heal()
+                time.sleep(0.2)
+                return False
+
+        wait_until(answered, what, timeout_s)
+
+    def do(self, step: Step) -> None:
+        """Harms or heals, as the schedule says."""
+        what, heals = step.act.what, step.heals
+        match step.act.kind:
+            case Kind.SWAP_BY_TOPIC:
+                self.send_control(json.dumps(wired(what, self.sources.names)))
+            case Kind.NONSENSE:
+                self.send_control(what["value"])
+            case Kind.SWAP_BY_POST:
+                self._post("/api/control", wired(what, self.sources.names))
+            case Kind.ROLLBACK:
+                self._post("/api/rollback", {})
+            case Kind.BROKER_KILL:
+                self.broker.start() if heals else self.broker.kill()
+            case Kind.BROKER_PAUSE:
+                os.kill(self.broker.pid, signal.SIGCONT if heals else signal.SIGSTOP)
+            case Kind.SPARK_KILL:
+                if not self.server.kill_spark():
+                    self._say("    there is no JVM at the moment")
+            case Kind.SERVER_KILL:
+                self.server.heal() if heals else self.server.kill(with_spark=what["with"] == "Spark")
+            case Kind.SLOW_VIEWERS:
+                self.crowd.stall(range(what["viewers"]), stalled=not heals)
+            case Kind.RECREATION:
+                self.sources.recreate((what["side"], what["letter"]), what["records"])
+            case Kind.DISK_FULL:
+                self._fill_disk(heals)
+
+    def heal(self) -> None:
+        """All harm that may be left."""
+        if self.broker.running:
+            os.kill(self.broker.pid, signal.SIGCONT)
+        self.broker.start()
+        self.disk.free()
+        self.crowd.stall(range(VIEWERS), stalled=False)
+        self.server.heal()
+
+    def send_control(self, value: str) -> None:
+        """By a producer of somebody else's; it waits in a queue while Kafka is away."""
+        self._control.produce(self.config.control.topic, value)
+        self._control.poll(0)
+
+    def _post(self, path: str, body: Mapping[str, str]) -> None:
+        try:
+            answer = self.server.life.http.post(path, json=body)
+        except httpx.TransportError as error:
+            self._say(f"    no answer: {error!r}")
+            return
+        self._say(f"    {answer.status_code} {answer.text[:200]}")
+        if answer.status_code == 500:
+            self.witness.problem(f"POST {path} answers {answer.text[:200]}")
+
+    def _fill_disk(self, heals: bool) -> None:
+        if not self.disk.mounted:
+            self._say("    left out: a tmpfs cannot be mounted here, which takes root")
+        elif heals:
+            self.disk.free()
+        else:
+            self.disk.fill()

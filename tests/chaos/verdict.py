@@ -1,0 +1,147 @@
+"""The verdict on a run, once the producer has stopped and all harm is healed: sentences about what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+from tests.chaos.oracle import differences, expected, shown
+from tests.chaos.server import Built
+from tests.chaos.stage import Stage
+from tests.chaos.topics import Recreation, wired
+from tests.serving.trouble import own_topics
+
+from evertable.client import Client
+from evertable.config.joins import JoinType
+from evertable.control.wiring import Wiring
+from evertable.errors import EvertableError
+
+SETTLE_S = 240
+EQUAL_S = 120
+NOTICED_S = 60
+"""Until the end of a server that ended by itself is noticed here: at the next step."""
+OVER = ("retired", "failed", "superseded")
+
+
+def verdict(stage: Stage, last_wish: dict[str, str], say: Callable[[str], None]) -> list[str]:
+    """All that is wrong. What the chaos left is looked at first, then one more swap, which must just work."""
+    problems = list(_settled_and_equal(stage, say))
+    say(f"One more swap: {last_wish}")
+    place = stage.server.life.control(wired(last_wish, stage.sources.names))
+    said = stage.server.life.verdict(place)
+    if said["result"] not in ("applied", "unchanged"):
+        problems.append(f"the last swap, with nothing wrong any more, {said['result']}: {said['reason']}")
+    problems += _settled_and_equal(stage, say)
+    problems += [*_seen(stage), *_lost(stage), *_left(stage)]
+    problems += stage.server.ended
+    try:
+        stage.server.stop()
+    except AssertionError as error:
+        problems.append(str(error))
+    return problems
+
+
+def _settled_and_equal(stage: Stage, say: Callable[[str], None]) -> Iterator[str]:
+    try:
+        stage.wait(lambda: not _unsettled(stage), "an end of all that is under way", SETTLE_S)
+    except AssertionError as error:
+        yield f"{error}: {_unsettled(stage)}"
+    life = stage.server.life
+    status = life.status
+    wiring = Wiring(status["usersTopic"], status["accountsTopic"], JoinType(status["joinType"]))
+    config = stage.config.rewired(wiring)
+    say(f"Generation {status['generation']} is {status['state']}: {wiring}")
+    with Client(stage.server.url) as client:
+        columns, _ = shown(client)
+        wanted = expected(config, wiring.join, columns, lambda source: stage.sources.held(source.topic))
+        with suppress(AssertionError):  # the next lines tell more
+            stage.wait(lambda: not differences(wanted, _shown(client)), "tables as the reference has them", EQUAL_S)
+        yield from differences(wanted, _shown(client))
+    rows = life.rows("control_raw")
+    applied = max((row for row in rows if row["result"] == "applied"), key=_order, default=None)
+    for key in ("usersTopic", "accountsTopic", "joinType"):
+        if applied and applied[key] and str(applied[key]) != status[key]:
+            yield f"{key} is {status[key]}, and the last message that was applied says {applied[key]}"
+    totals = {name: rows.total() for name, rows in wanted.items()}
+    say(f"Compared with the reference: {totals}")
+
+
+def _shown(client: Client) -> Any:
+    try:
+        return shown(client)[1]
+    except EvertableError:
+        return {}
+
+
+def _unsettled(stage: Stage) -> list[str]:
+    """What is still under way."""
+    life = stage.server.life
+    status = life.status
+    live = status.get("generation")
+    found = [] if status.get("state") == "live" else [f"the status is {status}"]
+    found += [f"message {row['offset']} is pending" for row in life.rows("control_raw") if row["result"] == "pending"]
+    for row in life.rows("generations"):
+        if row["generation"] != live and not (row["state"] in OVER and row["retired"]):
+            found.append(f"generation {row['generation']} is {row['state']}")
+    return found
+
+
+def _order(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row["ts"], row["partition"], row["offset"]
+
+
+def _seen(stage: Stage) -> Iterator[str]:
+    """Each generation's rows are of its topics, of one making of each; and no table was empty without a reason."""
+    witness, built = stage.witness, stage.server.built
+    yield from (f"{what} ({count} times)" for what, count in witness.problems.items())
+    for (generation, column), marks in witness.marks.items():
+        of = built[generation]
+        if column == "topic":
+            if strange := marks - {of.left_topic, of.right_topic}:
+                yield f"generation {generation} showed dead letters of {strange}: {of}"
+            continue
+        letter = (of.left_topic if column == "name" else of.right_topic)[-1]
+        if len(marks) > 1 or any(mark[0] != letter for mark in marks):
+            yield f"generation {generation} showed rows of {sorted(marks)}: {of}"
+    for empty in witness.empty:
+        of = built[empty.generation]
+        topics = {"users_ui": (of.left_topic,), "accounts_ui": (of.right_topic,)}.get(
+            empty.table, (of.left_topic, of.right_topic)
+        )
+        if not any(each.topic in topics and _built_in(each, of) for each in stage.sources.recreations):
+            yield f"{empty.table} had rows and was empty in generation {empty.generation}: {of}"
+
+
+def _built_in(recreation: Recreation, built: Built) -> bool:
+    """Whether a generation was built while a topic was deleted, or made again and still empty."""
+    return recreation.deleted <= built.began <= recreation.filled
+
+
+def _lost(stage: Stage) -> Iterator[str]:
+    """Sockets end only when the server was killed, or says that it stops, which it has no reason to if it goes on."""
+    for loss in stage.crowd.losses:
+        noticed = loss.ended + (NOTICED_S if "1012" in loss.how else 0)
+        if not any(loss.opened - 1 <= ended <= noticed for ended in stage.server.ends):
+            yield f"a socket ended by itself: {loss}"
+    live = stage.server.life.publication
+    try:
+        stage.wait(lambda: stage.crowd.publications() == {live}, "all viewers on the last publication", 60)
+    except AssertionError as error:
+        yield f"{error}: {stage.crowd.publications()} and not {live}"
+
+
+def _left(stage: Stage) -> Iterator[str]:
+    """Of all generations only the live one has a changelog and a checkpoint."""
+    number = stage.server.life.status["generation"]
+    name = f"g{number:06d}"
+    topics = [f"evertable.{stage.app}.{name}", f"evertable.{stage.app}.state"]
+    folder = stage.disk.folder / stage.app
+
+    def found() -> tuple[list[str], list[str]]:
+        return own_topics(stage.broker.bootstrap, stage.app), sorted(path.name for path in folder.iterdir())
+
+    with suppress(AssertionError):
+        stage.wait(lambda: found() == (topics, [name]), "only the live generation's files and topics", SETTLE_S)
+    if found() != (topics, [name]):
+        yield f"there are topics {found()[0]} and checkpoints {found()[1]}, and generation {number} is live"
