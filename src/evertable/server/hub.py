@@ -14,7 +14,7 @@ import structlog
 from evertable.config.server import Server
 from evertable.errors import PageTooLargeError, TableNotFoundError
 from evertable.protocol.frames import Limits
-from evertable.server.orders import EVERY_S, REST, Orders
+from evertable.server.orders import REST, Orders
 from evertable.server.shared import LiveView, Look, News, Seen, Subscription, Tail
 from evertable.server.workers import Workers
 from evertable.tables.catalog import Catalog, Publication
@@ -29,6 +29,9 @@ STALLED_S = 5.0
 """A viewer that was told of news so long ago and took nothing is not worked for until it does."""
 RETRY_S = 60.0
 """At most, between two tries to show a page that cannot be made."""
+TOTALS_S = 0.25
+"""A total alone is not told more often than that."""
+
 NEVER = float("inf")
 
 log = structlog.get_logger()
@@ -288,8 +291,8 @@ class Hub:
         """A change of the total alone is told four times a second at most."""
         if not shown.total_waits:
             return NEVER
-        if now < shown.total_told + EVERY_S:
-            return shown.total_told + EVERY_S
+        if now < shown.total_told + TOTALS_S:
+            return shown.total_told + TOTALS_S
         shown.total_told, shown.total_waits = now, False
         self._tell(shown)
         return NEVER

@@ -14,9 +14,12 @@ from evertable.server.workers import Workers
 from evertable.tables.table import Slots, Table
 from evertable.views.query import BoundQuery, Query
 
-EVERY_S = 0.25
+EVERY_S = 0.05
+"""An order is not computed more often than that."""
 REST = 10
 """So many times its cost an order rests before it is computed again: a tenth of one core at most."""
+SHARE = 2
+"""And so many times the cost of all orders: half a core at most for all of them."""
 
 log = structlog.get_logger()
 
@@ -34,6 +37,8 @@ class Order:
     """Grows each time it is computed."""
     version: int = -1
     """Of the table, when it was computed last."""
+    cost_s: float = 0.0
+    """What computing it took last."""
     due_s: float = 0.0
     task: asyncio.Task[None] | None = None
     """That computes it now."""
@@ -119,13 +124,14 @@ class Orders:
         return task
 
     async def _compute(self, order: Order) -> None:
-        cost = EVERY_S
+        order.cost_s = EVERY_S
         try:
-            slots, version, cost = await self._workers.run(order.compute)
+            slots, version, order.cost_s = await self._workers.run(order.compute)
             order.slots, order.version, order.number = slots, version, order.number + 1
         except Exception:  # its viewers keep what they see, and it is tried again
             log.exception("order_failed", table=order.name, sort=order.query.sort)
         finally:
             order.task = None
-            order.due_s = asyncio.get_running_loop().time() + max(EVERY_S, REST * cost)
+            all_s = sum(each.cost_s for each in self._orders.values())
+            order.due_s = asyncio.get_running_loop().time() + max(EVERY_S, REST * order.cost_s, SHARE * all_s)
         self._on_done()
