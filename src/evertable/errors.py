@@ -12,12 +12,15 @@ EvertableError
 │   └── PortInUseError         PORT_IN_USE
 ├── KafkaUnreachableError      KAFKA_UNREACHABLE
 ├── TopicNotFoundError         TOPIC_NOT_FOUND
+├── TopicExistsError           TOPIC_EXISTS            a topic that was to be made is there
+├── NotEnoughBrokersError      NOT_ENOUGH_BROKERS      fewer than a topic is to be kept on
+├── NoGuessError               NO_GUESS                topics that no configuration can be guessed from
 ├── EngineError                ENGINE_FAILED           the engine process did not start or died
 │   ├── NotEnoughSlotsError    NOT_ENOUGH_SLOTS
 │   └── QueryFailedError       QUERY_FAILED            one generation's query stopped with an error
 ├── NotEnoughMemoryError       NOT_ENOUGH_MEMORY       another generation does not fit
 ├── ChangelogError             CHANGELOG_FORMAT        a record that this version cannot read
-├── StateFormatError           STATE_FORMAT            the same, in the state topic
+├── StateFormatError           STATE_FORMAT            a state topic that this version cannot use
 ├── FencedError                FENCED                  another orchestrator of the same app took over
 ├── ControlReadOnlyError       CONTROL_READ_ONLY       the control topic may not be written to
 └── RequestError                                       what a viewer asked for cannot be met: docs/PROTOCOL.md
@@ -114,13 +117,45 @@ class KafkaUnreachableError(EvertableError):
 
 
 class TopicNotFoundError(EvertableError):
-    """``topic`` is the one that is missing."""
+    """``topic`` is the one that is missing; ``each`` has an error for each, where there are several."""
 
     condition = "TOPIC_NOT_FOUND"
 
-    def __init__(self, what: str, next_step: str = "", *, topic: str = "") -> None:
+    def __init__(
+        self, what: str, next_step: str = "", *, topic: str = "", each: Sequence[TopicNotFoundError] = ()
+    ) -> None:
         super().__init__(what, next_step)
         self.topic = topic
+        self.each = tuple(each) or (self,)
+
+    @classmethod
+    def of(cls, each: Sequence[TopicNotFoundError]) -> TopicNotFoundError:
+        """One error that tells of all of them."""
+        if len(each) == 1:
+            return each[0]
+        *others, last = each
+        what = " ".join([*(other.sentences for other in others), last.what])
+        return cls(what, last.next_step, topic=each[0].topic, each=each)
+
+
+class TopicExistsError(EvertableError):
+    condition = "TOPIC_EXISTS"
+
+
+class NotEnoughBrokersError(EvertableError):
+    """A topic cannot be kept as many times as changelog.replication says."""
+
+    condition = "NOT_ENOUGH_BROKERS"
+
+    def __init__(self, topic: str, replication: int, said: str) -> None:
+        super().__init__(
+            f"The topic '{topic}' cannot be kept {replication} times: {said}.",
+            "Set changelog.replication to at most the number of brokers.",
+        )
+
+
+class NoGuessError(EvertableError):
+    condition = "NO_GUESS"
 
 
 class EngineError(EvertableError):

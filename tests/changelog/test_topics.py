@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from evertable.broker import EmbeddedBroker
 from evertable.changelog.names import generation_of, topic_name
 from evertable.changelog.topics import KAFKAS_MAX_MESSAGE_BYTES, ChangelogTopic, ChangelogTopics, largest_message
-from evertable.errors import EvertableError, TopicNotFoundError
+from evertable.errors import NotEnoughBrokersError, TopicExistsError, TopicNotFoundError
 
 names = st.text("ab.g01", min_size=1, max_size=6)
 
@@ -86,7 +86,7 @@ def test_changelogs_are_listed_by_generation_until_they_are_deleted(topics: Chan
 def test_a_changelog_that_exists_is_not_taken_over(topics: ChangelogTopics) -> None:
     """It may belong to another wiring."""
     topics.create(1, 1000)
-    with pytest.raises(EvertableError, match="is there already"):
+    with pytest.raises(TopicExistsError, match="is there already"):
         topics.create(1, 1000)
 
 
@@ -95,7 +95,7 @@ def test_too_few_brokers_are_named(broker: EmbeddedBroker) -> None:
     properties = {"bootstrap.servers": broker.bootstrap}
     with (
         ChangelogTopics(properties, "evertable", str(uuid.uuid4()), replication=3) as topics,
-        pytest.raises(EvertableError, match=r"cannot be kept 3 times.*changelog\.replication"),
+        pytest.raises(NotEnoughBrokersError, match=r"cannot be kept 3 times.*changelog\.replication"),
     ):
         topics.create(1, 1000)
 

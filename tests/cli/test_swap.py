@@ -43,7 +43,10 @@ def test_an_unchanged_wiring_is_live(played: Played) -> None:
 @pytest.mark.parametrize(
     ("result", "said"),
     [
-        ("rejected", "[SWAP_REJECTED] The swap was rejected, and what was live stays live. TOPIC_NOT_FOUND: no 'x'."),
+        (
+            "rejected",
+            "[SWAP_REJECTED] The swap was rejected, and what was live stays live. TOPIC_NOT_FOUND: no 'x'. Correct",
+        ),
         ("failed", "[SWAP_FAILED] The swap failed, and what was live stays live. TOPIC_NOT_FOUND: no 'x'."),
         ("superseded", "[SWAP_SUPERSEDED] A newer control message came before the swap was live. TOPIC_NOT_FOUND"),
         ("exploded", "[SWAP_EXPLODED] The swap ended as 'exploded'. TOPIC_NOT_FOUND: no 'x'."),

@@ -12,6 +12,8 @@ from tests.generations.test_identity import config
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
+from evertable.config import JoinType
+from evertable.control.wiring import Wiring
 from evertable.errors import KafkaUnreachableError, TopicNotFoundError
 from evertable.generations.offered import near, offered, suggested, suggesting
 from evertable.generations.topic_ids import topic_ids
@@ -62,7 +64,8 @@ def test_a_misspelled_topic_is_told_with_those_it_may_mean(broker: EmbeddedBroke
     for answer in admin.create_topics([NewTopic(name, 1, 1) for name in there + ours]).values():
         answer.result(timeout=30)
     wait_until(lambda: {*there, *ours} <= {*admin.list_topics(timeout=30).topics})
-    chosen = config({"topic": slip}, servers=broker.bootstrap, app=f"a{mark}", control={"topic": ours[0]})
+    chosen = config(servers=broker.bootstrap, app=f"a{mark}", control={"topic": ours[0]})
+    chosen = chosen.rewired(Wiring(slip, there[0], JoinType.LEFT))
     with pytest.raises(TopicNotFoundError) as told, suggesting(chosen):
         topic_ids(chosen)
     assert str(told.value) == (
@@ -73,6 +76,22 @@ def test_a_misspelled_topic_is_told_with_those_it_may_mean(broker: EmbeddedBroke
     with pytest.raises(TopicNotFoundError) as told, suggesting(chosen):
         raise other
     assert told.value is other
+
+
+def test_both_topics_are_named_if_both_are_missing(broker: EmbeddedBroker, new_topic: Callable[..., str]) -> None:
+    """Each with what may be meant; one topic that is both sides is named once."""
+    slip, other = f"{new_topic()}x", f"z{uuid.uuid4().hex}"
+    chosen = config(servers=broker.bootstrap).rewired(Wiring(slip, other, JoinType.LEFT))
+    with pytest.raises(TopicNotFoundError) as told, suggesting(chosen):
+        topic_ids(chosen)
+    assert str(told.value) == (
+        f"[TOPIC_NOT_FOUND] Kafka at {broker.bootstrap} has no topic '{slip}'. "
+        f"Did you mean '{slip[:-1]}'? Correct the name, or create the topic. "
+        f"Kafka at {broker.bootstrap} has no topic '{other}'. Create it, or correct its name."
+    )
+    with pytest.raises(TopicNotFoundError) as told:
+        topic_ids(chosen.rewired(Wiring(other, other, JoinType.LEFT)))
+    assert told.value.what == f"Kafka at {broker.bootstrap} has no topic '{other}'."
 
 
 def test_nothing_is_suggested_without_kafka_or_a_likely_name(broker: EmbeddedBroker) -> None:

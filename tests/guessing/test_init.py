@@ -12,8 +12,9 @@ from typer.testing import CliRunner
 
 from evertable.broker import EmbeddedBroker
 from evertable.cli.app import build_app
+from evertable.client.errors import OutputError
 from evertable.config import load
-from evertable.errors import EvertableError, KafkaUnreachableError, TopicNotFoundError
+from evertable.errors import KafkaUnreachableError, NoGuessError, TopicNotFoundError
 
 
 def init(*arguments: str) -> str:
@@ -47,7 +48,7 @@ def test_a_file_that_can_be_served(broker: EmbeddedBroker, topics: tuple[str, st
     assert [source.key for source in (config.left, config.right)] == ["userId", "userId"]
     columns = {column.name: str(column.type) for column in config.left.columns}
     assert columns == {"userId": "string", "näme of it": "string", "no": "long", "since": "date"}
-    with pytest.raises(EvertableError, match="is there already"):
+    with pytest.raises(OutputError, match="is there already"):
         init(*topics, "--kafka", broker.bootstrap, "--file", str(file))
     init(*topics, "--kafka", broker.bootstrap, "--file", str(file), "--force")
 
@@ -55,15 +56,19 @@ def test_a_file_that_can_be_served(broker: EmbeddedBroker, topics: tuple[str, st
 def test_which_topics(broker: EmbeddedBroker, topics: tuple[str, str], tmp_path: Path) -> None:
     """With more than two there, they must be said."""
     file = str(tmp_path / "e.yaml")
-    with pytest.raises(EvertableError, match=r"Say which two topics: .*evertable init LEFT RIGHT"):
+    with pytest.raises(NoGuessError, match=r"Say which two topics: .*evertable init LEFT RIGHT"):
         init(topics[0], "--kafka", broker.bootstrap, "--file", file)
     with pytest.raises(TopicNotFoundError, match="nothing-here"):
         init("nothing-here", topics[1], "--kafka", broker.bootstrap, "--file", file)
+    with pytest.raises(
+        TopicNotFoundError, match=rf"'nothing-here'.* no topic '{topics[1]}x'. Did you mean '{topics[1]}"
+    ):
+        init("nothing-here", f"{topics[1]}x", "--kafka", broker.bootstrap, "--file", file)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_topics_that_tell_nothing(broker: EmbeddedBroker, new_topic: Callable[..., str], tmp_path: Path) -> None:
-    with pytest.raises(EvertableError, match=r"No record of .* is a JSON object"):
+    with pytest.raises(NoGuessError, match=r"No record of .* is a JSON object"):
         init(new_topic(), new_topic(), "--kafka", broker.bootstrap, "--file", str(tmp_path / "e.yaml"))
 
 

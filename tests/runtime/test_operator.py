@@ -55,6 +55,7 @@ def test_a_source_that_does_not_compile_is_shown_and_the_old_jar_stays(sources: 
     assert said.startswith("[OPERATOR_NOT_BUILT] The join operator does not compile.\n")
     assert "Bad.java (at line 2)" in said
     assert "nothing cannot be resolved to a variable" in said
+    assert said.endswith("\nNext: correct these files, or check them out again; then run scripts/setup.")
     assert jar.read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["operator.jar", "src"]
 

@@ -19,7 +19,7 @@ from tests.state.test_state import LIVE, verdict
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
-from evertable.errors import EvertableError, FencedError, StateFormatError
+from evertable.errors import FencedError, NotEnoughBrokersError, StateFormatError
 from evertable.state import state_log
 from evertable.state.records import ControlOffset, GenerationRow, Numbers, encode
 from evertable.state.state import KEPT_GENERATIONS, KEPT_VERDICTS, State
@@ -84,12 +84,12 @@ def test_a_topic_with_several_partitions_is_refused(apps: Apps, app: str, broker
     name = f"evertable.{app}.state"
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
     admin.create_topics([NewTopic(name, 2, 1)])[name].result(timeout=30)
-    with pytest.raises(EvertableError, match=f"'{name}' has 2 partitions instead of one"):
+    with pytest.raises(StateFormatError, match=f"'{name}' has 2 partitions instead of one"):
         apps.opened(app)
 
 
 def test_more_copies_than_brokers_are_refused(apps: Apps, app: str) -> None:
-    with pytest.raises(EvertableError, match=r"cannot be kept 3 times.*changelog\.replication"):
+    with pytest.raises(NotEnoughBrokersError, match=r"cannot be kept 3 times.*changelog\.replication"):
         apps.new(app, replication=3).open()
 
 

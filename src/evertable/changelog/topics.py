@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, Resourc
 
 from evertable.changelog.kafka import QUIET, PlainConsumer, explain
 from evertable.changelog.names import generation_of, topic_name
-from evertable.errors import EvertableError, KafkaUnreachableError, TopicNotFoundError
+from evertable.errors import KafkaUnreachableError, NotEnoughBrokersError, TopicExistsError, TopicNotFoundError
 
 log = logging.getLogger(__name__)
 
@@ -139,12 +139,11 @@ class ChangelogTopics:
         except KafkaException as problem:
             error: KafkaError = problem.args[0]
             if error.code() == KafkaError.TOPIC_ALREADY_EXISTS:
-                raise EvertableError(f"The topic '{name}' is there already.", "Take the next generation.") from problem
-            if error.code() == KafkaError.INVALID_REPLICATION_FACTOR:
-                raise EvertableError(
-                    f"The topic '{name}' cannot be kept {self._replication} times: {error.str()}.",
-                    "Set changelog.replication to at most the number of brokers.",
+                raise TopicExistsError(
+                    f"The topic '{name}' is there already.", "Take the next generation."
                 ) from problem
+            if error.code() == KafkaError.INVALID_REPLICATION_FACTOR:
+                raise NotEnoughBrokersError(name, self._replication, error.str()) from problem
             raise self._consumer.error(error, name) from problem
 
     def _await(self, name: str, partitions: int) -> None:

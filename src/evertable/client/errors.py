@@ -47,7 +47,7 @@ class SwapError(EvertableError):
     condition = "SWAP_FAILED"
 
     def __init__(self, result: str, reason: str = "") -> None:
-        what, next_step = _SWAPS.get(result, (f"The swap ended as '{result}'.", ""))
+        what, next_step = _SWAPS.get(result, (f"The swap ended as '{result}'.", "evertable status shows what is live."))
         super().__init__(f"{what} {reason}".strip(), next_step)
         self.condition = f"SWAP_{result.upper()}"  # type: ignore[misc] # one for each result
         self.result = result
@@ -55,7 +55,7 @@ class SwapError(EvertableError):
 
 
 _SWAPS = {
-    "rejected": ("The swap was rejected, and what was live stays live.", ""),
+    "rejected": ("The swap was rejected, and what was live stays live.", "Correct that, and swap again."),
     "failed": ("The swap failed, and what was live stays live.", "The table orchestrator_logs tells more."),
     "superseded": ("A newer control message came before the swap was live.", "evertable status shows what is."),
     "pending": ("The swap is not live yet.", "It goes on; evertable status --watch shows how far it is."),

@@ -23,13 +23,18 @@ def send_all(
         "message.timeout.ms": round(timeout_s * 1000),
         "topic.metadata.propagation.max.ms": round(timeout_s * 500),
     }
-    producer = Producer({**properties, **own}, logger=QUIET)
     failures: list[KafkaError] = []
+    troubles: list[str] = []
 
     def delivered(error: KafkaError | None, _message: object) -> None:
         if error is not None:
             failures.append(error)
 
+    def troubled(error: KafkaError) -> None:
+        if not troubles or error.code() != KafkaError._ALL_BROKERS_DOWN:  # which says less than what came before
+            troubles.append(error.str())
+
+    producer = Producer({**properties, **own, "error_cb": troubled}, logger=QUIET)
     try:
         for value in values:
             producer.produce(topic, value, key, on_delivery=delivered)
@@ -38,4 +43,4 @@ def send_all(
     except KafkaException as problem:
         failures.append(problem.args[0])
     if failures:
-        raise explain(failures[0], topic, str(properties.get("bootstrap.servers", "")))
+        raise explain(failures[0], topic, str(properties.get("bootstrap.servers", "")), "".join(troubles[-1:]))

@@ -36,11 +36,17 @@ def suggesting(config: Config) -> Iterator[None]:
     try:
         yield
     except TopicNotFoundError as missing:
-        source = next((each for each in (config.left, config.right) if each.topic == missing.topic), None)
-        if source is None:
+        told = [_told(each, config) for each in missing.each]
+        if told == [*missing.each]:
             raise
-        properties = config.source_kafka(source).for_librdkafka(Role.ADMIN)
-        raise suggested(missing, properties, config.own_topics) from missing
+        raise TopicNotFoundError.of(told) from missing
+
+
+def _told(missing: TopicNotFoundError, config: Config) -> TopicNotFoundError:
+    source = next((each for each in (config.left, config.right) if each.topic == missing.topic), None)
+    if source is None:
+        return missing
+    return suggested(missing, config.source_kafka(source).for_librdkafka(Role.ADMIN), config.own_topics)
 
 
 def suggested(

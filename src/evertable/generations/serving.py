@@ -25,7 +25,13 @@ from evertable.control.wiring import Wiring
 from evertable.control.writer import Writer
 from evertable.engine.launch import EngineSettings
 from evertable.engine.process import Engine
-from evertable.errors import EvertableError, KafkaUnreachableError, NothingBeforeError, TopicNotFoundError
+from evertable.errors import (
+    EvertableError,
+    KafkaUnreachableError,
+    NothingBeforeError,
+    NotReadyError,
+    TopicNotFoundError,
+)
 from evertable.generations.build import changelog_topics
 from evertable.generations.counts import Counts
 from evertable.generations.desk import DEAD_LETTERS, Desk, iso_of_ms
@@ -382,7 +388,7 @@ class Serving:
             return {"partition": partition, "offset": offset}
         answer: Future[Mapping[str, Any]] = Future()
         if self._orchestrator is None:
-            raise EvertableError("The orchestrator is not there yet.", "Try again soon.")
+            raise NotReadyError("The orchestrator is not there yet.", "Try again soon.")
         record = ControlMessage(DIRECT, next(self._direct), int(time.time() * 1000), orjson.dumps(message))
         self._orchestrator.post(Message(record, answer))
         return {"partition": record.partition, "offset": record.offset, **answer.result(FLIP_S)}

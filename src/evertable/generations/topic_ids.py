@@ -11,17 +11,28 @@ from confluent_kafka.admin import AdminClient, TopicDescription
 
 from evertable.changelog.kafka import GRACE_S, MISSING, QUIET, explain
 from evertable.config import Config, Role
+from evertable.errors import TopicNotFoundError
 
 _NONE = str(Uuid(0, 0))  # from a broker that is older than ids (2.8)
 _ASK_AGAIN_S = 0.05
 
 
 def topic_ids(config: Config, *, timeout_s: float = 30.0) -> tuple[str | None, str | None]:
-    """The ids of the left and the right topic; None where the broker tells none. Raises if a topic is missing."""
-    left, right = (
-        topic_id(config.source_kafka(source).for_librdkafka(Role.ADMIN), source.topic, timeout_s=timeout_s)
-        for source in (config.left, config.right)
-    )
+    """The ids of the left and the right topic; None where the broker tells none.
+
+    TopicNotFoundError names both if both are missing.
+    """
+    ids: list[str | None] = []
+    missing: dict[str, TopicNotFoundError] = {}
+    for source in (config.left, config.right):
+        try:
+            properties = config.source_kafka(source).for_librdkafka(Role.ADMIN)
+            ids.append(topic_id(properties, source.topic, timeout_s=timeout_s))
+        except TopicNotFoundError as error:
+            missing[str(error)] = error  # a topic may be both sides
+    if missing:
+        raise TopicNotFoundError.of([*missing.values()])
+    left, right = ids
     return left, right
 
 

@@ -67,7 +67,11 @@ def _compile(files: Sequence[Path], into: Path) -> None:
     command += ["-cp", os.pathsep.join(map(str, classpath)), *map(str, files)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise OperatorError(f"The join operator does not compile.\n{(done.stdout + done.stderr).strip()}")
+        said = (done.stdout + done.stderr).strip()
+        raise OperatorError(
+            f"The join operator does not compile.\n{said}\nNext:",
+            "correct these files, or check them out again; then run scripts/setup.",
+        )
 
 
 def _pack(classes: Path, manifest: str, jar: Path) -> None:

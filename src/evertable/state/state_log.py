@@ -12,7 +12,13 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from evertable.changelog.kafka import GRACE_S, PASSING, QUIET, PlainConsumer, explain, place
 from evertable.config import KafkaProperties, Role
-from evertable.errors import EvertableError, KafkaUnreachableError, TopicNotFoundError
+from evertable.errors import (
+    EvertableError,
+    KafkaUnreachableError,
+    NotEnoughBrokersError,
+    StateFormatError,
+    TopicNotFoundError,
+)
 from evertable.generations.ending import Ending
 
 log = logging.getLogger(__name__)
@@ -69,7 +75,7 @@ class StateLog:
         finally:
             consumer.close()
         if partitions != [0]:
-            raise EvertableError(
+            raise StateFormatError(
                 f"The state topic '{self.topic}' has {len(partitions)} partitions instead of one.",
                 "Delete it if nothing in it is needed, or give another app or changelog.prefix.",
             )
@@ -132,10 +138,7 @@ class StateLog:
         except KafkaException as problem:
             error: KafkaError = problem.args[0]
             if error.code() == KafkaError.INVALID_REPLICATION_FACTOR:
-                raise EvertableError(
-                    f"The topic '{self.topic}' cannot be kept {self._replication} times: {error.str()}.",
-                    "Set changelog.replication to at most the number of brokers.",
-                ) from problem
+                raise NotEnoughBrokersError(self.topic, self._replication, error.str()) from problem
             if error.code() != KafkaError.TOPIC_ALREADY_EXISTS:  # made by another one that starts just now
                 raise self.error(error) from problem
         return consumer.partitions(self.topic, self._timeout_s, max(GRACE_S, self._timeout_s))

@@ -189,7 +189,10 @@ class StateTopic:
         _fold(reader.to_the_end(), self._ownership, self._memory)
         self._stop_if_succeeded(self._ownership)
         if self._ownership.own is None:
-            raise EvertableError(f"The state topic '{self.topic}' has lost a record that was just written.")
+            raise StateFormatError(
+                f"The state topic '{self.topic}' has lost a record that was just written.",
+                "Let nothing delete from it, then start again.",
+            )
         return self._ownership.own
 
     def _wait_for_others(self, reader: StateReader, claimed_ms: int, wait_s: float) -> None:

@@ -125,11 +125,13 @@ def _build_next(config: Config, topics: ChangelogTopics, checkpoint: str) -> Bui
     """The next generation; another ``follow`` of the same app may take its number between looking and creating."""
     from evertable.generations.build import build
     from evertable.generations.offered import suggesting
+    from evertable.generations.topic_ids import topic_ids
 
     while True:
         generation = max(topics.list(), default=0) + 1
         try:
             with suggesting(config):
+                topic_ids(config)  # names both topics if both are missing
                 return build(config, generation, topics, checkpoint)
         except EvertableError:
             if generation not in topics.list():

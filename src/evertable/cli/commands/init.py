@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
+
+if TYPE_CHECKING:
+    from evertable.guessing.columns import Sample
 
 SAMPLES = 500
 
@@ -21,27 +25,22 @@ def init(
 
     Example:  evertable init users_v1 accounts_v1 --kafka localhost:9092
     """
+    from evertable.client.errors import OutputError
     from evertable.config import Config
-    from evertable.errors import EvertableError
-    from evertable.guessing.columns import looked_at
+    from evertable.errors import NoGuessError
     from evertable.guessing.key import guess_key
-    from evertable.guessing.sampling import newest
     from evertable.guessing.writing import as_yaml
 
     if file.exists() and not force:
-        raise EvertableError(f"{file} is there already.", "Name another file with --file, or say --force.")
+        raise OutputError(f"{file} is there already.", "Name another file with --file, or say --force.")
     properties = {"bootstrap.servers": kafka}
-    left, right = (
-        looked_at(topic, newest(properties, topic, SAMPLES)) for topic in _two(topics or [], properties, kafka)
-    )
+    left, right = _samples(_two(topics or [], properties, kafka), properties)
     for sample in (left, right):
         if not sample.rows:
-            raise EvertableError(
-                f"No record of '{sample.topic}' is a JSON object.", "Choose another topic, or fill it."
-            )
+            raise NoGuessError(f"No record of '{sample.topic}' is a JSON object.", "Choose another topic, or fill it.")
     key = guess_key(left, right)
     if key is None:
-        raise EvertableError(
+        raise NoGuessError(
             f"'{left.topic}' and '{right.topic}' have no column of the same type.", "Choose other topics."
         )
     text = as_yaml(kafka, left, right, key)
@@ -54,7 +53,7 @@ def init(
 
 
 def _two(given: list[str], properties: dict[str, str], kafka: str) -> list[str]:
-    from evertable.errors import EvertableError
+    from evertable.errors import NoGuessError
     from evertable.generations.topic_ids import topic_names
 
     if len(given) == 2:
@@ -63,7 +62,26 @@ def _two(given: list[str], properties: dict[str, str], kafka: str) -> list[str]:
     if not given and len(found) == 2:
         return found
     listed = ", ".join(found[:20]) + (" …" if len(found) > 20 else "") or "none"
-    raise EvertableError(f"Say which two topics: Kafka at {kafka} has {listed}.", "evertable init LEFT RIGHT")
+    raise NoGuessError(f"Say which two topics: Kafka at {kafka} has {listed}.", "evertable init LEFT RIGHT")
+
+
+def _samples(topics: list[str], properties: dict[str, str]) -> list[Sample]:
+    """What each topic holds; an error names all of them that are missing, and what may be meant."""
+    from evertable.errors import TopicNotFoundError
+    from evertable.generations.offered import suggested
+    from evertable.guessing.columns import looked_at
+    from evertable.guessing.sampling import newest
+
+    found: list[Sample] = []
+    missing: list[TopicNotFoundError] = []
+    for topic in topics:
+        try:
+            found.append(looked_at(topic, newest(properties, topic, SAMPLES)))
+        except TopicNotFoundError as error:
+            missing.append(suggested(error, properties))
+    if missing:
+        raise TopicNotFoundError.of(missing)
+    return found
 
 
 def _read(text: str) -> dict[str, object]:
