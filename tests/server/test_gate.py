@@ -64,7 +64,9 @@ def test_everything_but_health_needs_the_token(client: httpx.Client) -> None:
         assert answer.headers["www-authenticate"] == "Bearer"
     assert (client.get("/healthz").status_code, client.get("/readyz").status_code) == (200, 200)
     assert client.post("/api/control", json={}).status_code == 401
-    assert client.get("/api/tables", headers={"Authorization": "Bearer x"}).json()["condition"] == "TOKEN_WRONG"
+    wrong = client.get("/api/tables", headers={"Authorization": "Bearer x"}).json()
+    assert wrong["condition"] == "TOKEN_WRONG"
+    assert "Send what EVERTABLE_TOKEN or server.token was" in wrong["message"]
     assert client.get("/api/tables", headers=BEARER).status_code == 200
     assert client.get("/nope", headers=BEARER).status_code == 404
 

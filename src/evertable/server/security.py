@@ -25,6 +25,7 @@ OPEN = ("/healthz", "/readyz")  # without a token: for what watches the process 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})  # methods that change nothing
 
 _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^\[\]:@/\s]+)(:(?P<port>\d{1,5}))?", re.IGNORECASE)
+_WRONG = "The token is not the server's. Send what EVERTABLE_TOKEN or server.token was when the server was started."
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
 
 
@@ -149,7 +150,7 @@ class Rules:
         if not shown:
             return Refusal(401, "TOKEN_MISSING", "Send the token as 'Authorization: Bearer <token>'.", challenge)
         if len(shown) > 1 or not _equal(*shown[0]):
-            return Refusal(401, "TOKEN_WRONG", "The token is not the server's.", challenge)
+            return Refusal(401, "TOKEN_WRONG", _WRONG, challenge)
         return None
 
 
