@@ -305,6 +305,13 @@ def swapped(figures: Figures, folder: Path) -> str:  # noqa: ARG001 - as the oth
             spread([line[name] for line in found], "{:.2f}") for name in ("any_viewer_s", "complete_s", "nothing_s")
         )
         lines.append(f"| {system} | {first} | {' | '.join(rest)} |")
+    lines += [
+        "",
+        "After three bad records on a topic (not JSON, a text and a fraction where a number belongs), good ones:",
+        "",
+    ]
+    for line in figures.where("good records seen after bad ones"):
+        lines.append(f"- {line['system']}: {line['value']} of {line['sent']} seen")
     return "\n".join(lines)
 
 

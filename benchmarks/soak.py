@@ -116,7 +116,8 @@ def settings(bootstrap: str, folder: Path) -> dict[str, Any]:
 def make_topics(bootstrap: str) -> None:
     short = {"retention.ms": str(KEPT_S * 1000), "segment.ms": "10000", "file.delete.delay.ms": "1000"}
     topics = [NewTopic(name, 2, 1, config=short) for name in (*USERS, ACCOUNTS)]
-    for done in AdminClient({"bootstrap.servers": bootstrap}).create_topics(topics).values():
+    admin = AdminClient({"bootstrap.servers": bootstrap})  # while it lives, so do its answers
+    for done in admin.create_topics(topics).values():
         done.result(30)
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from benchmarks.machine import children
 from confluent_kafka.admin import AdminClient
 
 MIB = 1 << 20
@@ -18,15 +17,25 @@ _HEAP = re.compile(r"Pause .*?(\d+)M->(\d+)M\(\d+M\)")
 
 
 def processes(serve: int, broker: int) -> dict[str, int]:
-    """The processes by what they are; those of Spark are below the server's."""
+    """The processes by what they are; Spark's JVM is below its driver program, which is below the server."""
     found = {"serve": serve, "broker": broker}
-    for child in children(serve):
-        with suppress(OSError):  # it has just ended
-            command = Path(f"/proc/{child}/cmdline").read_bytes()
-            if b"evertable.engine.child" in command:
-                found["driver"] = child
-            elif Path(f"/proc/{child}/comm").read_text().strip() == "java":
-                found["spark"] = child
+    for name, owner, sign in (
+        ("driver", "serve", b"evertable.engine.child"),
+        ("spark", "driver", b"org.apache.spark."),
+    ):
+        for pid in _below(found.get(owner, 0)):
+            with suppress(OSError):  # it has just ended
+                if sign in Path(f"/proc/{pid}/cmdline").read_bytes():
+                    found[name] = pid
+    return found
+
+
+def _below(pid: int) -> list[int]:
+    """The processes that it has started itself; not those below, for a JVM has many that end at once."""
+    found: list[int] = []
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):  # a thread that has just ended
+            found += map(int, children.read_text().split())
     return found
 
 

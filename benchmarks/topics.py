@@ -80,6 +80,18 @@ def send_paced(bootstrap: str, topic: str, keys: int, messages: int, rate: float
     producer.flush()
 
 
+def send_bad(bootstrap: str, topic: str) -> None:
+    """Records that are not JSON, and not of the columns' types."""
+    producer = Producer({"bootstrap.servers": bootstrap})
+    for value in (
+        b"not JSON",
+        b'{"userId": "u1", "balance": "much"}',
+        b'{"userId": "u1", "balance": 1, "sentAt": 1.5}',
+    ):
+        producer.produce(topic, value)
+    producer.flush()
+
+
 @contextmanager
 def sending(bootstrap: str, topic: str, keys: int, messages: int, rate: float) -> Iterator[None]:
     """The same in a process of its own, so that who measures does nothing else."""

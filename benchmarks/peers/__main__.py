@@ -24,6 +24,7 @@ from evertable.config import JoinType
 RATES = {20: 1.0, 1_000: 0.5}
 """Records a second, and for what share of the time."""
 IDLE_S = 5.0
+AFTER_BAD = 40
 TINY = Rows(10, 100)
 SWAPPED = Rows(10_000, 90_000)
 GROWTH = (100_000, 1_000_000, 3_000_000)
@@ -150,6 +151,15 @@ def swaps(systems: list[Callable[[], System]], bootstrap: str, rounds: int) -> N
                 opened = "never" if seen.open_viewer_s is None else f"{seen.open_viewer_s:.2f}"
                 times = f"{seen.any_viewer_s:6.2f} {seen.complete_s:6.2f} {seen.nothing_s:6.2f}"
                 print(f"{running.name:19} {opened:>6} {times}", flush=True)
+            survive(running, bootstrap, pairs[called][1])
+
+
+def survive(system: System, bootstrap: str, topic: str) -> None:
+    """Three bad records, then good ones: how many of these are seen."""
+    topics.send_bad(bootstrap, topic)
+    seen = len(system.latencies(topic, "left", AFTER_BAD, 20))
+    note(system.name, "good records seen after bad ones", seen, sent=AFTER_BAD)
+    print(f"{system.name:19} after three bad records {seen} of {AFTER_BAD} good ones are seen", flush=True)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,8 @@ from pydeephaven import Session
 from pydeephaven_ticking.table_listener import TableListener, TableUpdate, listen
 
 SILENCE_S = 5.0
-"""After this long without a record, none is waited for any more."""
+PATIENCE = 4
+"""After this long without a record, none is waited for any more; so many times as long for the first one."""
 
 
 def say(**what: object) -> None:
@@ -53,8 +54,9 @@ def latency(session: Session, messages: int) -> None:
     handle = listen(table, Listener(on_update))
     handle.start()
     say(ready=True)
-    seen = -1
-    while not done.wait(SILENCE_S) and (seen < len(ages) or not ages):
+    seen, silences = 0, 0
+    while not done.wait(SILENCE_S) and silences < (1 if ages else PATIENCE):
+        silences = 0 if seen < len(ages) else silences + 1
         seen = len(ages)
     handle.stop()
     say(ages=ages)
