@@ -18,6 +18,7 @@ SHELLS = {
     "engine/session.py": {"pyspark"},
     "engine/child.py": {"pyspark"},
     "changelog/kafka.py": {"confluent_kafka"},
+    "changelog/trouble.py": {"confluent_kafka"},
     "changelog/reader.py": {"confluent_kafka"},
     "changelog/targets.py": {"confluent_kafka"},
     "changelog/topics.py": {"confluent_kafka"},

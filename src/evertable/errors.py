@@ -11,6 +11,9 @@ EvertableError
 ├── BrokerError                BROKER_FAILED           the embedded broker did not start or died
 │   └── PortInUseError         PORT_IN_USE
 ├── KafkaUnreachableError      KAFKA_UNREACHABLE
+│   ├── NotTrustedError        BROKER_NOT_TRUSTED      its certificate is not accepted here
+│   ├── NotAuthenticatedError  NOT_AUTHENTICATED       it does not accept who this is, or no token is to be had
+│   └── NotAuthorizedError     NOT_AUTHORIZED          it knows who this is, and a right is missing
 ├── TopicNotFoundError         TOPIC_NOT_FOUND
 ├── TopicExistsError           TOPIC_EXISTS            a topic that was to be made is there
 ├── NotEnoughBrokersError      NOT_ENOUGH_BROKERS      fewer than a topic is to be kept on
@@ -113,7 +116,23 @@ class PortInUseError(BrokerError):
 
 
 class KafkaUnreachableError(EvertableError):
+    """Kafka does not do what is asked of it for now; whoever asked tries again, for it may be mended there."""
+
     condition = "KAFKA_UNREACHABLE"
+
+
+class NotTrustedError(KafkaUnreachableError):
+    condition = "BROKER_NOT_TRUSTED"
+
+
+class NotAuthenticatedError(KafkaUnreachableError):
+    condition = "NOT_AUTHENTICATED"
+
+
+class NotAuthorizedError(KafkaUnreachableError):
+    """Names the resource and the right that is missing."""
+
+    condition = "NOT_AUTHORIZED"
 
 
 class TopicNotFoundError(EvertableError):

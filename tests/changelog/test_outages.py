@@ -31,6 +31,19 @@ def test_a_reminder_is_due_at_the_beginning_and_every_minute(clock: Clock) -> No
     assert [second for second, each in enumerate(due) if each] == [0, 60, 120]
 
 
+def test_another_trouble_is_told_at_once(clock: Clock) -> None:
+    """And the first one, should it come back, after its minute."""
+    reminder = Reminder(clock)
+    assert [reminder.due(what) for what in ("no password", "no right", "no password", "no right")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    clock.now += 60
+    assert reminder.due("no password")
+
+
 def test_the_end_is_told_if_the_beginning_was(clock: Clock) -> None:
     """And the next trouble is another one, told at once."""
     reminder = Reminder(clock)

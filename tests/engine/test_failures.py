@@ -14,8 +14,6 @@ JOB = "Job aborted due to stage failure: Task 5 in stage 6.0 failed 1 times, mos
     ("text", "condition"),
     [
         ("…\nCaused by: org.apache.kafka.common.errors.UnknownTopicOrPartitionException: gone", "TOPIC_NOT_FOUND"),
-        ("org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to", "NOT_AUTHORIZED"),
-        ("Caused by: org.apache.kafka.common.errors.SaslAuthenticationException: no", "NOT_AUTHENTICATED"),
         (JOB + "org.apache.kafka.clients.consumer.OffsetOutOfRangeException: Fetch position", "DATA_LOST"),
         ("assertion failed: If startingOffsets …, you must specify all TopicPartitions.", "PARTITIONS_CHANGED"),
         ("org.apache.kafka.common.errors.RecordTooLargeException: 3000000 bytes", "RECORD_TOO_LARGE"),
@@ -30,6 +28,18 @@ def test_what_cannot_heal_is_final(text: str, condition: str) -> None:
 def test_anything_else_is_tried_again(text: str) -> None:
     assert classify(text).retriable
     assert classify(text).condition == "QUERY_FAILED"
+
+
+@pytest.mark.parametrize(
+    ("text", "condition"),
+    [
+        ("org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to", "NOT_AUTHORIZED"),
+        ("Caused by: org.apache.kafka.common.errors.SaslAuthenticationException: no", "NOT_AUTHENTICATED"),
+    ],
+)
+def test_who_is_not_let_in_or_lacks_a_right_may_be_tomorrow(text: str, condition: str) -> None:
+    failure = classify(text)
+    assert (failure.condition, failure.retriable) == (condition, True)
 
 
 def test_too_few_slots_are_told_as_such_and_may_become_free() -> None:

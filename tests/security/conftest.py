@@ -145,7 +145,8 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
         issuer=Issuer(tokens.keys.as_uri(), ISSUER, AUDIENCE),
         session_ms=60_000,
     )
-    with EmbeddedBroker(security=security) as running:
+    changing = {"ssl.allow.san.changes": "true", "ssl.allow.dn.changes": "true"}  # of a listener's certificate
+    with EmbeddedBroker(security=security, properties=changing) as running:
         admin = AdminClient({"bootstrap.servers": running.bootstrap})
         found = Secured(running, authority, client, tokens, admin, Records(running.bootstrap))
         found.password(PASSWORD)

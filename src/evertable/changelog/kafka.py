@@ -5,8 +5,6 @@ Properties are librdkafka's, as :mod:`evertable.config` translates them.
 
 from __future__ import annotations
 
-import logging
-import re
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
@@ -14,60 +12,24 @@ from typing import Any, cast
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from evertable.changelog.outages import Outages
-from evertable.errors import ChangelogError, EvertableError, KafkaUnreachableError, TopicNotFoundError
+from evertable.changelog.trouble import MISSING, OUT_OF_RANGE, PASSING, QUIET, Trouble, explain, without_attempt
+from evertable.errors import EvertableError, KafkaUnreachableError, TopicNotFoundError
 
-log = logging.getLogger(__name__)
-
-PASSING = frozenset(
-    {
-        KafkaError._ALL_BROKERS_DOWN,
-        KafkaError._MSG_TIMED_OUT,
-        KafkaError._PARTITION_EOF,
-        KafkaError._RESOLVE,
-        KafkaError._TIMED_OUT,
-        KafkaError._TIMED_OUT_QUEUE,
-        KafkaError._TRANSPORT,
-        KafkaError._WAIT_COORD,
-        KafkaError.BROKER_NOT_AVAILABLE,
-        KafkaError.COORDINATOR_NOT_AVAILABLE,
-        KafkaError.GROUP_AUTHORIZATION_FAILED,  # librdkafka wants a group.id, but these consumers never use a group
-        KafkaError.LEADER_NOT_AVAILABLE,
-        KafkaError.NETWORK_EXCEPTION,
-        KafkaError.NOT_COORDINATOR,
-        KafkaError.NOT_LEADER_FOR_PARTITION,
-        KafkaError.REPLICA_NOT_AVAILABLE,
-        KafkaError.REQUEST_TIMED_OUT,
-    }
-)
-"""What librdkafka gets over by itself, sooner or later."""
-
-MISSING = frozenset({KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC, KafkaError.UNKNOWN_TOPIC_OR_PART})
-OUT_OF_RANGE = frozenset({KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE})
+__all__ = ["GRACE_S", "MISSING", "OUT_OF_RANGE", "PASSING", "QUIET", "PlainConsumer", "Probe", "explain", "place"]
 
 GRACE_S = 1.0
 """How long brokers may take to learn of a topic that was just created, and to find a leader for it."""
 
 _ASK_AGAIN_S = 0.05
-_ATTEMPT = re.compile(r" \(after \d+ms in state .*\)$")  # librdkafka's count of its own attempts
 _OUTAGES = Outages()
-
-
-class _Quiet(logging.LoggerAdapter[logging.Logger]):
-    """Takes librdkafka's own lines, one for each failed attempt to connect, as details."""
-
-    def log(self, level: int, msg: object, *args: object, **kwargs: Any) -> None:
-        super().log(min(level, logging.DEBUG), msg, *args, **kwargs)
-
-
-QUIET = _Quiet(log, {})
 
 
 class PlainConsumer:
     """A consumer that belongs to no group and commits nothing, and remembers what troubles it."""
 
     def __init__(self, properties: Mapping[str, Any], overrides: Mapping[str, Any]) -> None:
-        self.servers = str(properties.get("bootstrap.servers", ""))
-        self.trouble = ""
+        self.trouble = Trouble(properties)
+        self.servers = self.trouble.servers
         self.kafka = Consumer(
             {
                 "group.id": "evertable",  # librdkafka insists; without subscriptions and commits it means nothing
@@ -100,11 +62,11 @@ class PlainConsumer:
             self.kafka.poll(0)  # brings what happened on the connections to _note
             raise self.error(error.args[0], topic) from error
         if found.error is not None:
-            raise self.error(found.error, topic)
+            raise self.error(found.error, topic, "Describe")
         return sorted(found.partitions)
 
-    def error(self, error: KafkaError, topic: str) -> EvertableError:
-        return explain(error, topic, self.servers, self.trouble)
+    def error(self, error: KafkaError, topic: str, right: str = "Read") -> EvertableError:
+        return self.trouble.explain(error, topic, right)
 
     def close(self) -> None:
         """Lets go of all connections; closing twice does no harm."""
@@ -112,14 +74,13 @@ class PlainConsumer:
 
     def recovered(self) -> None:
         """To be called when something was read."""
-        if self.trouble:
+        if self.trouble.said:
             _OUTAGES.over(self.servers)
-            self.trouble = ""
+            self.trouble.over()
 
     def _note(self, error: KafkaError) -> None:
-        _OUTAGES.noticed(self.servers, error.str())
-        if not self.trouble or error.code() != KafkaError._ALL_BROKERS_DOWN:  # which says less than what came before
-            self.trouble = error.str()
+        _OUTAGES.noticed(self.servers, without_attempt(error.str()))
+        self.trouble.note(error)
 
 
 class Probe:
@@ -172,34 +133,13 @@ class Probe:
         """Seconds until the deadline."""
         left = self._deadline - time.monotonic()
         if left <= 0:
-            trouble = self._consumer.trouble or "no answer in time"
+            if self._consumer.trouble.said:
+                raise self._consumer.error(KafkaError(KafkaError._TIMED_OUT), self._topic)
             raise KafkaUnreachableError(
-                f"Kafka at {self._consumer.servers} did not show all of '{self._topic}': {trouble}.",
+                f"Kafka at {self._consumer.servers} did not show all of '{self._topic}': no answer in time.",
                 "Check that all of its partitions have a leader.",
             )
         return left
-
-
-def explain(error: KafkaError, topic: str, servers: str, trouble: str = "") -> EvertableError:
-    """What an operator should read when Kafka said this about a topic; ``trouble`` is what came before."""
-    code, said = error.code(), error.str()
-    if code in MISSING:
-        what = f"Kafka at {servers} has no topic '{topic}'."
-        return TopicNotFoundError(what, "Create it, or correct its name.", topic=topic)
-    if code in OUT_OF_RANGE:
-        return ChangelogError(
-            f"'{topic}' no longer holds what is to be read next: {said}.", "Build the generation anew."
-        )
-    if code in PASSING or error.retriable():
-        return KafkaUnreachableError(
-            f"Kafka at {servers} does not answer: {_ATTEMPT.sub('', trouble or said)}.",
-            "Check that the broker runs, and that kafka.bootstrap.servers is its address as seen from here.",
-        )
-    refused = f"refuses '{topic}'" if topic else "refuses to answer"
-    return KafkaUnreachableError(
-        f"Kafka at {servers} {refused}: {said}.",
-        "Check the security properties of the section kafka, and what its user may do (ACLs).",
-    )
 
 
 def place(message: Message) -> tuple[int, int]:

@@ -13,24 +13,24 @@ log = logging.getLogger(__name__)
 
 
 class Reminder:
-    """Tells when to speak of one trouble: at its beginning, and again after each minute that it lasts."""
+    """Tells when to speak of trouble: at its beginning, when it is another one, and after each minute that it lasts."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._said: float | None = None
+        self._said: dict[str, float] = {}
 
-    def due(self) -> bool:
-        """There is trouble: whether to say so now."""
+    def due(self, what: str = "") -> bool:
+        """There is this trouble: whether to say so now."""
         moment = self._clock()
-        if self._said is not None and moment < self._said + EVERY_S:
+        if what in self._said and moment < self._said[what] + EVERY_S:
             return False
-        self._said = moment
+        self._said[what] = moment
         return True
 
     def over(self) -> bool:
         """There is none any more: whether to say so, for it was said that there is."""
-        said, self._said = self._said, None
-        return said is not None
+        said, self._said = self._said, {}
+        return bool(said)
 
 
 class Outages:

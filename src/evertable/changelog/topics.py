@@ -11,10 +11,11 @@ from types import TracebackType
 from typing import Any, Self
 
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
+from confluent_kafka.admin import ConfigResource, NewTopic, ResourceType
 
-from evertable.changelog.kafka import QUIET, PlainConsumer, explain
+from evertable.changelog.kafka import PlainConsumer
 from evertable.changelog.names import generation_of, topic_name
+from evertable.changelog.trouble import DENIED, Admin
 from evertable.errors import KafkaUnreachableError, NotEnoughBrokersError, TopicExistsError, TopicNotFoundError
 
 log = logging.getLogger(__name__)
@@ -23,7 +24,6 @@ KAFKAS_MAX_MESSAGE_BYTES = 1_048_588
 """What a topic takes unless it says otherwise."""
 
 _MOST_BYTES = 2**31 - 1
-_DENIED = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
 _LOOK_AGAIN_S = 0.02
 
 
@@ -37,7 +37,7 @@ class ChangelogTopic:
 
 def largest_message(properties: Mapping[str, Any], topics: Iterable[str], *, timeout_s: float = 30.0) -> int:
     """The largest message that any of these topics takes; Kafka's default where reading its settings is not allowed."""
-    admin = AdminClient(dict(properties), logger=QUIET)
+    admin = Admin(properties)
     asked = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics]
     largest = 0
     for resource, answer in admin.describe_configs(asked, request_timeout=timeout_s).items():
@@ -45,8 +45,8 @@ def largest_message(properties: Mapping[str, Any], topics: Iterable[str], *, tim
             largest = max(largest, int(answer.result()["max.message.bytes"].value))
         except KafkaException as problem:
             error: KafkaError = problem.args[0]
-            if error.code() not in _DENIED:
-                raise explain(error, resource.name, str(properties.get("bootstrap.servers"))) from problem
+            if error.code() not in DENIED:
+                raise admin.explain(problem, resource.name, "DescribeConfigs") from problem
             log.warning("The settings of topic '%s' may not be read; taken for Kafka's defaults", resource.name)
             largest = max(largest, KAFKAS_MAX_MESSAGE_BYTES)
     return largest or KAFKAS_MAX_MESSAGE_BYTES
@@ -74,7 +74,7 @@ class ChangelogTopics:
         self._partitions = partitions
         self._replication = replication
         self._timeout_s = timeout_s
-        self._admin = AdminClient(dict(properties), logger=QUIET)
+        self._admin = Admin(properties)
         self._consumer = PlainConsumer(properties, {})  # for metadata: an admin client may bring topics into being
 
     def create(self, generation: int, largest_source_message: int) -> ChangelogTopic:
@@ -88,7 +88,7 @@ class ChangelogTopics:
         }
         name = topic_name(self.prefix, self.app, generation)
         topic = NewTopic(name, self._partitions, self._replication, config=settings)
-        self._result(name, self._admin.create_topics([topic], request_timeout=self._timeout_s)[name])
+        self._result(name, self._admin.create_topics([topic], request_timeout=self._timeout_s)[name], "Create")
         self._await(name, self._partitions)
         return ChangelogTopic(name, limit)
 
@@ -107,7 +107,7 @@ class ChangelogTopics:
         """
         name = topic_name(self.prefix, self.app, generation)
         try:
-            self._result(name, self._admin.delete_topics([name], request_timeout=self._timeout_s)[name])
+            self._result(name, self._admin.delete_topics([name], request_timeout=self._timeout_s)[name], "Delete")
         except TopicNotFoundError:
             log.debug("There was no topic '%s' to delete", name)
         self._await(name, 0)
@@ -133,7 +133,7 @@ class ChangelogTopics:
     ) -> None:
         self.close()
 
-    def _result(self, name: str, answer: Future[None]) -> None:
+    def _result(self, name: str, answer: Future[None], right: str) -> None:
         try:
             answer.result()
         except KafkaException as problem:
@@ -144,7 +144,7 @@ class ChangelogTopics:
                 ) from problem
             if error.code() == KafkaError.INVALID_REPLICATION_FACTOR:
                 raise NotEnoughBrokersError(name, self._replication, error.str()) from problem
-            raise self._consumer.error(error, name) from problem
+            raise self._admin.explain(problem, name, right) from problem
 
     def _await(self, name: str, partitions: int) -> None:
         """Brokers learn of a new or a deleted topic a little later; until then it looks as it did before."""

@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from types import TracebackType
 from typing import Self, cast
 
@@ -18,7 +18,7 @@ from evertable.changelog.outages import Reminder
 from evertable.config.kafka_properties import Role
 from evertable.control.messages import ControlMessage
 from evertable.control.topic import ControlTopic, Presence, control_message
-from evertable.errors import EvertableError, KafkaUnreachableError, TopicNotFoundError
+from evertable.errors import EvertableError, KafkaUnreachableError, NotAuthorizedError, TopicNotFoundError
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +31,10 @@ _ASK_S = 1.0
 _MOST = 1_000  # messages at a time
 
 _TUNED = {"isolation.level": "read_committed", "fetch.wait.max.ms": 500, "reconnect.backoff.max.ms": 1_000}
+
+
+def _log(level: str, message: str) -> None:
+    log.log(logging.WARNING if level == "WARN" else logging.INFO, message)
 
 
 class Listener:
@@ -52,6 +56,7 @@ class Listener:
         topic_id: str | None = None,
         create_ok: bool = False,
         check_s: float = CHECK_S,
+        say: Callable[[str, str], None] = _log,
     ) -> None:
         self.topic_id = topic_id
         """The id of the topic of which messages are told; None if the broker tells none, or before it was looked at."""
@@ -60,6 +65,7 @@ class Listener:
         self._on_message = on_message
         self._create_ok = create_ok
         self._check_s = check_s
+        self._say = say
         self._trouble_said = Reminder()
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="evertable-control", daemon=True)
@@ -120,12 +126,16 @@ class Listener:
 
     def _is_the_same(self, ear: _Ear) -> bool:
         """Whether the topic is the one that was looked at; its new partitions are listened to."""
-        with suppress(KafkaUnreachableError):  # the consumer says so, and goes on when it passes
+        try:
             found = self._topic.describe(_ASK_S)
-            if found.id != self.topic_id:
-                return False
-            ear.is_well()
-            ear.add(found.partitions)
+        except NotAuthorizedError:
+            raise  # which does not pass by itself
+        except KafkaUnreachableError:  # the consumer says so, and goes on when it passes
+            return True
+        if found.id != self.topic_id:
+            return False
+        ear.is_well()
+        ear.add(found.partitions)
         return True
 
     def _tell(self, messages: Iterable[ControlMessage]) -> None:
@@ -147,13 +157,13 @@ class Listener:
             self._trouble(presence.warning)
 
     def _trouble(self, what: str) -> None:
-        if self._trouble_said.due():
-            log.warning("Control messages are not heard: %s Trying again until they are.", what)
+        if self._trouble_said.due(what):
+            self._say("WARN", f"Control messages are not heard: {what} Trying again until they are.")
         self._ending.wait(self._check_s)
 
     def _all_is_well(self) -> None:
         if self._trouble_said.over():
-            log.info("Control messages on '%s' are heard again", self._topic.name)
+            self._say("INFO", f"Control messages on '{self._topic.name}' are heard again")
 
 
 class _Ear:

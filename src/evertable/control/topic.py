@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from confluent_kafka import KafkaError, KafkaException, Message, TopicCollection, Uuid
-from confluent_kafka.admin import AdminClient, NewTopic, TopicDescription
+from confluent_kafka.admin import NewTopic, TopicDescription
 
-from evertable.changelog.kafka import QUIET, PlainConsumer, Probe, explain, place
+from evertable.changelog.kafka import PlainConsumer, Probe, place
+from evertable.changelog.trouble import DENIED, Admin
 from evertable.config.kafka_properties import KafkaProperties, Role
 from evertable.control.messages import ControlMessage, in_order
 from evertable.errors import EvertableError, TopicNotFoundError
@@ -53,7 +54,7 @@ class ControlTopic:
         self.name = name
         self.servers = kafka.for_librdkafka().get("bootstrap.servers", "")
         self._timeout_s = timeout_s
-        self._admin = AdminClient(dict(kafka.for_librdkafka(Role.ADMIN)), logger=QUIET)
+        self._admin = Admin(kafka.for_librdkafka(Role.ADMIN))
 
     def describe(self, timeout_s: float | None = None) -> Description:
         """TopicNotFoundError if there is none, and none is made by asking; KafkaUnreachableError."""
@@ -63,7 +64,8 @@ class ControlTopic:
         try:
             found: TopicDescription = asked[self.name].result()
         except KafkaException as problem:
-            raise self._explained(problem) from problem
+            raise self._admin.explain(problem, self.name) from problem
+        self._admin.is_well()
         known = found.topic_id is not None and str(found.topic_id) != str(_NO_ID)
         return Description(
             str(found.topic_id) if known else None, tuple(sorted(partition.id for partition in found.partitions))
@@ -102,7 +104,10 @@ class ControlTopic:
             error: KafkaError = problem.args[0]
             if error.code() == KafkaError.TOPIC_ALREADY_EXISTS:
                 return Presence(True)
-            what = f"There is no control topic '{self.name}', and it cannot be made: {error.str()}."
+            why = f"{error.str()}."
+            if error.code() in DENIED:
+                why = self._admin.explain(problem, self.name, "Create").sentences
+            what = f"There is no control topic '{self.name}', and it cannot be made: {why}"
             return Presence(False, warning=f"{what} Create it, or set control.enabled to false.")
         return self._seen()
 
@@ -117,9 +122,6 @@ class ControlTopic:
                 if time.monotonic() > deadline:
                     return Presence(False, made=True, warning=str(error))
             time.sleep(_LOOK_AGAIN_S)
-
-    def _explained(self, problem: KafkaException) -> EvertableError:
-        return explain(problem.args[0], self.name, self.servers)
 
 
 def control_message(message: Message) -> ControlMessage:

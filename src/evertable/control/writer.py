@@ -8,7 +8,8 @@ from collections.abc import Mapping
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from evertable.changelog.kafka import QUIET, explain, place
+from evertable.changelog.kafka import place
+from evertable.changelog.trouble import DENIED, QUIET, Trouble
 from evertable.config.kafka_properties import Role
 from evertable.control.topic import TIMEOUT_S, ControlTopic
 from evertable.errors import ControlReadOnlyError, EvertableError, KafkaUnreachableError
@@ -16,13 +17,6 @@ from evertable.errors import ControlReadOnlyError, EvertableError, KafkaUnreacha
 PARTITION = 0
 """All that one Evertable writes goes there, so that it stays in order."""
 
-_DENIED = frozenset(
-    {
-        KafkaError.TOPIC_AUTHORIZATION_FAILED,
-        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
-        KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-    }
-)
 _NOT_TAKEN = frozenset(
     {KafkaError._MSG_TIMED_OUT, KafkaError._TIMED_OUT, KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT}
 )
@@ -36,6 +30,7 @@ class Writer:
         self._timeout_s = timeout_s
         self._lock = threading.Lock()
         self._producer: Producer | None = None
+        self._trouble = Trouble({})
 
     def connect(self) -> None:
         """Begins to get ready, which takes librdkafka half a second, so that the first message need not wait for it."""
@@ -81,9 +76,12 @@ class Writer:
         return place(message)
 
     def _connected(self) -> Producer:
+        properties = self._topic.kafka.for_librdkafka(Role.PRODUCER)
+        self._trouble = Trouble(properties)
         return Producer(
             {
-                **self._topic.kafka.for_librdkafka(Role.PRODUCER),
+                **properties,
+                "error_cb": self._trouble.note,
                 "acks": "all",
                 "enable.idempotence": True,
                 "linger.ms": 0,
@@ -94,14 +92,14 @@ class Writer:
         )
 
     def _error(self, error: KafkaError) -> EvertableError:
-        if error.code() in _DENIED:
+        if error.code() in DENIED:
             return ControlReadOnlyError(
                 f"Nobody may write to the control topic '{self._topic.name}' from here: {error.str()}.",
                 "Send the message with a producer that may, or let this user write there.",
             )
-        if error.code() in _NOT_TAKEN:
+        if error.code() in _NOT_TAKEN and not self._trouble.said:
             return KafkaUnreachableError(
                 f"Kafka at {self._topic.servers} did not take the control message within {self._timeout_s:g} s.",
                 "It may have it all the same: look at control_raw before you send it again.",
             )
-        return explain(error, self._topic.name, self._topic.servers)
+        return self._trouble.explain(error, self._topic.name, "Write")

@@ -123,6 +123,10 @@ class Queries:
         names = (spec.left.topic, spec.right.topic, spec.changelog_topic)
         failure = classify(text, names)
         message = failure.message
+        if failure.condition == "NOT_AUTHORIZED":
+            rights = {spec.left.topic: "Read", spec.right.topic: "Read", spec.changelog_topic: "Write"}
+            missing = [f"{right} on '{name}'" for name, right in rights.items() if name in message]
+            message += f" Give its user the right {' and '.join(missing)}." if missing else ""
         if not any(name in message for name in names):
             message += f" [{spec.left.topic}, {spec.right.topic} into {spec.changelog_topic}]"
         self._output.send(Failed(spec.generation, failure.condition, message, failure.retriable))

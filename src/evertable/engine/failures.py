@@ -17,15 +17,17 @@ class Failure:
 # Told by the class or Spark's own condition in the error's text; the first found counts. What is not here may pass.
 _FINAL = {
     "TOPIC_NOT_FOUND": r"\b(UnknownTopicOrPartition|UnknownTopicId|InvalidTopic)Exception\b",
-    "NOT_AUTHORIZED": r"\b\w*AuthorizationException\b",
-    "NOT_AUTHENTICATED": r"\b\w*AuthenticationException\b",
     "PARTITIONS_CHANGED": r"you must specify all TopicPartitions",  # between the build and the start
     "DATA_LOST": r"\bOffsetOutOfRangeException\b|\bKAFKA_DATA_LOSS\b|`failOnDataLoss`|\"failOnDataLoss\"",
     "CHECKPOINT_UNUSABLE": r"\[(STATE_STORE_\w*SCHEMA\w*|INVALID_CHECKPOINT\w*|CANNOT_LOAD_STATE_STORE[\w.]*)\]",
     "RECORD_TOO_LARGE": r"\bRecordTooLargeException\b",
     "TIMESTAMP_OUT_OF_RANGE": r"overflows when converting to Spark's microsecond-precision",
 }
-_PASSING = {"NOT_ENOUGH_SLOTS": r"\bCONCURRENT_SCHEDULER_INSUFFICIENT_SLOT\b"}
+_PASSING = {
+    "NOT_AUTHORIZED": r"\b\w*AuthorizationException\b",  # both are mended at Kafka, and the checkpoint is still good
+    "NOT_AUTHENTICATED": r"\b\w*AuthenticationException\b",
+    "NOT_ENOUGH_SLOTS": r"\bCONCURRENT_SCHEDULER_INSUFFICIENT_SLOT\b",
+}
 
 
 def classify(text: str, names: Iterable[str] = ()) -> Failure:

@@ -210,6 +210,7 @@ class Serving:
                 lambda record: orchestrator.post(Message(record, topic_id=listener.topic_id)),
                 topic_id=self._control_id,
                 create_ok=True,
+                say=self._desk.say,
             )
             listener.start()
             ends.callback(lambda: listener.close(self._ending.left()))
@@ -239,7 +240,7 @@ class Serving:
             try:
                 done = work()
             except KafkaUnreachableError as error:
-                if trouble_said.due():
+                if trouble_said.due(str(error)):
                     self._desk.say("WARN", f"{error} Trying again.")
                 self._ending.wait(AGAIN_S)
                 if meanwhile is not None and meanwhile.done():
@@ -291,7 +292,7 @@ class Serving:
                 if trouble_said.over():
                     self._desk.say("INFO", f"The control topic '{control.name}' is there now")
                 return control.describe()
-            if trouble_said.due():
+            if trouble_said.due(presence.warning):
                 self._desk.say("WARN", f"{presence.warning} Trying again.")
             self._ending.wait(AGAIN_S)
         raise _StoppedError

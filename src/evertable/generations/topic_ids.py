@@ -9,7 +9,8 @@ from typing import Any
 from confluent_kafka import KafkaException, TopicCollection, Uuid
 from confluent_kafka.admin import AdminClient, TopicDescription
 
-from evertable.changelog.kafka import GRACE_S, MISSING, QUIET, explain
+from evertable.changelog.kafka import GRACE_S, MISSING
+from evertable.changelog.trouble import Admin
 from evertable.config import Config, Role
 from evertable.errors import TopicNotFoundError
 
@@ -40,23 +41,24 @@ def topic_id(
     properties: Mapping[str, Any], topic: str, *, timeout_s: float = 30.0, grace_s: float = GRACE_S
 ) -> str | None:
     """The id of one topic; TopicNotFoundError if there is none for ``grace_s``, and none is made by asking."""
-    admin = AdminClient(dict(properties), logger=QUIET)
+    admin = Admin(properties)
     deadline = time.monotonic() + grace_s
     while True:
         try:
             return id_of(describe(admin, topic, timeout_s))
         except KafkaException as problem:
             if problem.args[0].code() not in MISSING or time.monotonic() >= deadline:
-                raise explain(problem.args[0], topic, str(properties.get("bootstrap.servers", ""))) from problem
+                raise admin.explain(problem, topic) from problem
         time.sleep(_ASK_AGAIN_S)
 
 
 def topic_names(properties: Mapping[str, Any], *, timeout_s: float) -> list[str]:
     """Of all topics that may be seen; KafkaUnreachableError."""
+    admin = Admin(properties)
     try:
-        return list(AdminClient(dict(properties), logger=QUIET).list_topics(timeout=timeout_s).topics)
+        return list(admin.list_topics(timeout=timeout_s).topics)
     except KafkaException as problem:
-        raise explain(problem.args[0], "", str(properties.get("bootstrap.servers", ""))) from problem
+        raise admin.explain(problem, "") from problem
 
 
 def describe(admin: AdminClient, topic: str, timeout_s: float) -> TopicDescription:

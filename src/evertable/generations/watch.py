@@ -11,11 +11,12 @@ from typing import Any, Self
 
 import structlog
 from confluent_kafka import KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, ListOffsetsResultInfo, OffsetSpec
+from confluent_kafka.admin import ListOffsetsResultInfo, OffsetSpec
 
 from evertable.changelog.caught_up import SourcePartition
-from evertable.changelog.kafka import MISSING, QUIET, explain
+from evertable.changelog.kafka import MISSING
 from evertable.changelog.schema import Side
+from evertable.changelog.trouble import Admin
 from evertable.config import Config, Role, Source
 from evertable.generations.identity import Identity, SourceIdentity
 from evertable.generations.observed import MISSES, KafkaAway, KafkaBack, Observed, Report, SourceHistory
@@ -39,7 +40,7 @@ class _Cluster:
         self.servers = str(properties.get("bootstrap.servers", ""))
         self.missed = 0
         self._timeout_s = timeout_s
-        self._admin = AdminClient(dict(properties), logger=QUIET)
+        self._admin = Admin(properties)
 
     def look(self, topic: str) -> Observed | None:
         """The topic as it is; None if there is none; KafkaException."""
@@ -47,11 +48,17 @@ class _Cluster:
             found = describe(self._admin, topic, self._timeout_s)
             partitions = [TopicPartition(topic, partition.id) for partition in found.partitions]
             begins, ends = self._ask(partitions, _EARLIEST), self._ask(partitions, _LATEST)
-            return Observed(id_of(found), _offsets(begins), _offsets(ends))
+            seen = Observed(id_of(found), _offsets(begins), _offsets(ends))
+            self._admin.is_well()
+            return seen
         except KafkaException as problem:
             if problem.args[0].code() in MISSING:
                 return None
             raise
+
+    def explain(self, problem: KafkaException, topic: str) -> str:
+        """What keeps it from being looked at."""
+        return self._admin.explain(problem, topic).sentences
 
     def _ask(self, partitions: Iterable[TopicPartition], spec: OffsetSpec) -> Answers:
         asked = dict.fromkeys(partitions, spec)
@@ -184,8 +191,7 @@ class TopicWatch:
             except KafkaException as problem:
                 cluster.missed += 1
                 if cluster.missed == MISSES:
-                    reason = explain(problem.args[0], topic, cluster.servers).what
-                    self._on_report(KafkaAway(cluster.servers, reason))
+                    self._on_report(KafkaAway(cluster.servers, cluster.explain(problem, topic)))
                 return None
         if cluster.missed >= MISSES:
             self._on_report(KafkaBack(cluster.servers))

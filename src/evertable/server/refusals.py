@@ -57,7 +57,9 @@ def answer(_request: Request, error: Exception) -> Response:
             condition, message = ROUTING.get(status, ("REQUEST_INVALID", str(error.detail)))
             return response_to(Refusal(status, condition, message, tuple((error.headers or {}).items())))
         case EvertableError():  # raised on purpose: the texts are for people and hold no secrets
-            status = STATUSES.get(error.condition, 400 if isinstance(error, RequestError) else 500)
+            kinds = (getattr(kind, "condition", "") for kind in type(error).__mro__)
+            known = next((STATUSES[condition] for condition in kinds if condition in STATUSES), None)
+            status = known or (400 if isinstance(error, RequestError) else 500)
             headers = RETRY_AFTER if status == 503 else ()
             position = getattr(error, "position", None)
             more = {} if position is None else {"position": position}

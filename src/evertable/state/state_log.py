@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import NewTopic
 
-from evertable.changelog.kafka import GRACE_S, PASSING, QUIET, PlainConsumer, explain, place
+from evertable.changelog.kafka import GRACE_S, PASSING, QUIET, PlainConsumer, place
+from evertable.changelog.trouble import Admin, Trouble
 from evertable.config import KafkaProperties, Role
+from evertable.config.names import STATE
 from evertable.errors import (
     EvertableError,
     KafkaUnreachableError,
@@ -59,6 +61,7 @@ class StateLog:
         self.ending = ending or Ending()
         self.servers = kafka.for_librdkafka(Role.ADMIN).get("bootstrap.servers", "")
         self._kafka = kafka
+        self._trouble = Trouble(kafka.for_librdkafka(Role.ADMIN))
         self._replication = replication
         self._timeout_s = timeout_s
 
@@ -89,6 +92,7 @@ class StateLog:
                 **dict.fromkeys(("message.timeout.ms", "socket.timeout.ms"), TRANSACTION_MS),  # librdkafka wants it so
                 "transactional.id": transactional_id,
                 "transaction.timeout.ms": TRANSACTION_MS,
+                "error_cb": self._trouble.note,
             },
             logger=QUIET,
         )
@@ -102,6 +106,7 @@ class StateLog:
                 **_WRITING,
                 "enable.idempotence": False,  # which takes librdkafka half a second; twice the same does no harm
                 "message.timeout.ms": int(timeout_s * 1000),
+                "error_cb": self._trouble.note,
             },
             logger=QUIET,
         )
@@ -113,11 +118,13 @@ class StateLog:
         error, message = told[0]
         if error is not None:
             raise self.error(error)
+        self._trouble.over()
         return place(message)[1]
 
     def error(self, error: KafkaError) -> EvertableError:
-        """What an operator should read."""
-        return explain(error, self.topic, self.servers)
+        """What an operator should read of something that could not be written."""
+        of_lock = error.code() == KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        return self._trouble.explain(error, self.topic.removesuffix(f".{STATE}") if of_lock else self.topic, "Write")
 
     def _left(self, most_s: float) -> float:
         """How long a call may take, the app's own end regarded; what is quick is always tried."""
@@ -130,7 +137,7 @@ class StateLog:
             return []
 
     def _create(self, consumer: PlainConsumer) -> list[int]:
-        admin = AdminClient({**self._kafka.for_librdkafka(Role.ADMIN)}, logger=QUIET)
+        admin = Admin(self._kafka.for_librdkafka(Role.ADMIN))
         wanted = NewTopic(self.topic, 1, self._replication, config=SETTINGS)
         try:
             admin.create_topics([wanted], request_timeout=self._left(self._timeout_s))[self.topic].result()
@@ -140,7 +147,7 @@ class StateLog:
             if error.code() == KafkaError.INVALID_REPLICATION_FACTOR:
                 raise NotEnoughBrokersError(self.topic, self._replication, error.str()) from problem
             if error.code() != KafkaError.TOPIC_ALREADY_EXISTS:  # made by another one that starts just now
-                raise self.error(error) from problem
+                raise admin.explain(problem, self.topic, "Create") from problem
         return consumer.partitions(self.topic, self._timeout_s, max(GRACE_S, self._timeout_s))
 
 
