@@ -24,6 +24,9 @@ HOST = "127.0.0.1"
 STAYS = re.compile(r"evertable (broker|serve|tail)\b")
 """Commands that go on until Ctrl-C, each in a terminal of its own."""
 
+PATIENCE_S = 240.0
+"""For one command; a start of Spark takes seconds, or more than a minute where ten other programs want the cores."""
+
 
 @dataclass(frozen=True)
 class Typed:
@@ -72,6 +75,7 @@ class Terminal:
         wait_until(
             lambda: (len(self.lines) >= lines and text in self.said) or self._process.poll() is not None,
             lambda: f"{self.command}: {text!r}, in\n{self.said}",
+            PATIENCE_S,
         )
         assert self._process.poll() is None, f"{self.command} has ended:\n{self.said}"
 
@@ -147,7 +151,7 @@ class Reader:
             text=True,
             cwd=self.folder,
             env=self._environment,
-            timeout=90,
+            timeout=PATIENCE_S,
             check=False,
         )
         self.typed.append(Typed(step, done.stdout, done.returncode))
@@ -170,7 +174,7 @@ class Reader:
                 return httpx.get(f"{self.url}/readyz").status_code == 200
             return False
 
-        wait_until(ready, lambda: self.terminals[-1].said, 90)
+        wait_until(ready, lambda: self.terminals[-1].said, PATIENCE_S)
 
     def terminal(self, command: str) -> Terminal:
         """The last one that a command with this text runs in."""
