@@ -37,6 +37,7 @@ from evertable.generations.observed import (
     Rewound,
     TopicBack,
     TopicRecreated,
+    Truncated,
 )
 from evertable.generations.running import Running, Site
 from evertable.generations.watch import TopicWatch
@@ -209,6 +210,8 @@ class Orchestrator:
             self._display.kafka_is_away(str(report) if isinstance(report, KafkaAway) else "")
         match report:
             case TopicRecreated(number) | Rewound(number):
+                self._break(number, str(report))
+            case Truncated(number, position=0):  # Spark takes it for a partition without records, and waits for ever
                 self._break(number, str(report))
             case KafkaBack() | TopicBack() | PartitionsGrew():
                 self._desk.say("INFO", str(report))

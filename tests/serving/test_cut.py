@@ -1,0 +1,44 @@
+"""Records that are deleted between a build and Spark's first read of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
+from tests.serving.conftest import Configured
+from tests.serving.rig import App, Records
+from tests.waiting import wait_until
+
+from evertable.broker import EmbeddedBroker
+from evertable.engine.process import Engine
+from evertable.engine.protocol import Started
+from evertable.engine.spec import GenerationSpec
+
+
+@pytest.mark.timeout(240)
+def test_a_topic_that_is_cut_before_it_is_read_is_built_anew(
+    broker: EmbeddedBroker,
+    new_topic: Callable[..., str],
+    configured: Configured,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Spark takes a partition whose offset 0 is gone for one without records, and would wait for ever."""
+    topics = (new_topic(), new_topic())
+    Records(broker.bootstrap).fill(topics, "a", 10, 20)
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    start = Engine.start
+
+    def cut_first(engine: Engine, spec: GenerationSpec, timeout_s: float = 60) -> Started:
+        if spec.generation == 1:
+            for done in admin.delete_records([TopicPartition(topics[0], 0, 4)]).values():
+                done.result(30)
+        return start(engine, spec, timeout_s)
+
+    monkeypatch.setattr(Engine, "start", cut_first)
+    with App(configured(topics)) as app:
+        wait_until(lambda: app.status.get("state") == "live", lambda: str(app.status), 180)  # it is built twice
+        assert app.status["generation"] == 2
+        assert [row["age"] for row in app.rows("users_ui", sort="age")] == list(range(4, 10))
+        assert any("begins at offset 4 of partition 0, and 0 was to be read next" in line for line in app.logs)
