@@ -1,8 +1,8 @@
 """Does anything grow? ``python -m benchmarks.soak --minutes 20 [--rate 1000] [--swap-every 60]``, or ``scripts/soak``.
 
 A real broker, ``evertable serve`` as a process of its own, a producer at a steady rate, viewers, and a swap every
-minute: another join, or the other users' topic. The topics keep the last minute only, so that each generation begins
-with as many rows as the one before, and whatever grows over the whole run should not.
+minute: another join, or the other users' topic. After each swap the topics are cut to what came since the one before,
+so that each generation begins with as many rows as the last, and whatever grows over the whole run should not.
 
 Every few seconds it looks at memory, threads and open files of each process, at topics, checkpoints and temporary
 files, and at how old a record is when a viewer has it. The end tells for each measure whether it stayed flat, and is
@@ -30,6 +30,7 @@ from benchmarks.machine import description
 from benchmarks.soak_load import Feed, Meter, Viewer
 from benchmarks.soak_report import write
 from benchmarks.soak_samples import Sample, Sampler
+from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from evertable.broker import EmbeddedBroker
@@ -39,7 +40,7 @@ from evertable.engine.session import JAVA_OPTIONS
 ROOT = Path(__file__).parents[1]
 USERS, ACCOUNTS = ("soak_users_a", "soak_users_b"), "soak_accounts"
 JOINS = ("left", "natural", "asof", "inner")
-KEPT_S = 60  # of the topics
+PARTITIONS = 2
 SWAP_S = 120  # for a swap to be done
 VIEWS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("final_ui", {}),
@@ -114,8 +115,8 @@ def settings(bootstrap: str, folder: Path) -> dict[str, Any]:
 
 
 def make_topics(bootstrap: str) -> None:
-    short = {"retention.ms": str(KEPT_S * 1000), "segment.ms": "10000", "file.delete.delay.ms": "1000"}
-    topics = [NewTopic(name, 2, 1, config=short) for name in (*USERS, ACCOUNTS)]
+    short = {"segment.ms": "10000", "file.delete.delay.ms": "1000"}
+    topics = [NewTopic(name, PARTITIONS, 1, config=short) for name in (*USERS, ACCOUNTS)]
     admin = AdminClient({"bootstrap.servers": bootstrap})  # while it lives, so do its answers
     for done in admin.create_topics(topics).values():
         done.result(30)
@@ -126,7 +127,7 @@ def scene(options: argparse.Namespace, folder: Path) -> Iterator[tuple[EmbeddedB
     """Broker, server and producer."""
     (folder / "temporary").mkdir()
     with ExitStack() as stack:
-        broker = stack.enter_context(EmbeddedBroker(properties={"log.retention.check.interval.ms": "5000"}))
+        broker = stack.enter_context(EmbeddedBroker())
         make_topics(broker.bootstrap)
         feed = Feed(broker.bootstrap, USERS, ACCOUNTS, options.rate)
         feed.start()
@@ -136,14 +137,35 @@ def scene(options: argparse.Namespace, folder: Path) -> Iterator[tuple[EmbeddedB
         yield broker, server, feed
 
 
+class Shears:
+    """Cuts the topics. Retention would do so at any time, also between a build and Spark's first read."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self._admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+        self._consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "soak", "log_level": 0})
+        self._last = self._ends()
+
+    def cut(self) -> None:
+        """Deletes what was there at the cut before this one."""
+        for done in self._admin.delete_records(self._last).values():
+            done.result(30)
+        self._last = self._ends()
+
+    def _ends(self) -> list[TopicPartition]:
+        places = [TopicPartition(topic, number) for topic in (*USERS, ACCOUNTS) for number in range(PARTITIONS)]
+        ends = [self._consumer.get_watermark_offsets(place, timeout=30)[1] for place in places]
+        return [TopicPartition(place.topic, place.partition, end) for place, end in zip(places, ends, strict=True)]
+
+
 class Swapper:
     """Swaps at its time, on a thread: for each join both users' topics in turn."""
 
-    def __init__(self, url: str, every_s: float) -> None:
+    def __init__(self, url: str, every_s: float, shears: Shears) -> None:
         self.problems: list[str] = []
         self.done: list[float] = []
         """When each was done, in seconds of the monotonic clock."""
         self._every_s = every_s
+        self._shears = shears
         self._client = Client(url)
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="soak-swapper", daemon=True)
@@ -162,6 +184,7 @@ class Swapper:
             if verdict.result != "applied":
                 self.problems.append(f"swap to {topic} {join}: {verdict.result} {verdict.reason}")
             self.done.append(time.monotonic())
+            self._shears.cut()
 
 
 def soak(options: argparse.Namespace, folder: Path) -> bool:
@@ -174,7 +197,7 @@ def soak(options: argparse.Namespace, folder: Path) -> bool:
                 time.sleep(0.2)
         folders = {"checkpoints": folder / "checkpoints", "temporary": folder / "temporary"}
         sampler = Sampler(server.pid, broker.pid, broker.bootstrap, folders, folder / "gc.log")
-        meter, swapper = Meter(url, "accounts_ui"), Swapper(url, options.swap_every)
+        meter, swapper = Meter(url, "accounts_ui"), Swapper(url, options.swap_every, Shears(broker.bootstrap))
         viewers = [meter, *(Viewer(url, table, **view) for table, view in VIEWS)]
         for viewer in viewers:
             stack.callback(viewer.end)
@@ -196,7 +219,7 @@ def soak(options: argparse.Namespace, folder: Path) -> bool:
     quarter_swaps = options.minutes * 60 / 4 / options.swap_every
     sentence = (
         f"{options.minutes:g} minutes at {rate:,.0f} records/s, {len(swaps)} swaps, {len(viewers)} viewers, "
-        f"a look every {options.sample_every:g} s. Topics keep about the last {KEPT_S} s."
+        f"a look every {options.sample_every:g} s."
     )
     if quarter_swaps < 2:
         sentence += " Too short to say much: a quarter of it holds fewer than two swaps."
