@@ -131,3 +131,14 @@ def test_a_token_in_the_clear(load_text: Load, token: str, variable: str) -> Non
         env = {variable: token} if variable else {}
         assert SECRET not in everything_said(load_text, TEMPLATE.format_map(written), env)
     assert SECRET not in repr(Server.model_validate({"token": SECRET}))
+
+
+def test_a_secret_in_the_file_itself_is_a_warning(load_text: Callable[..., Config], minimal: str) -> None:
+    """From the environment or another file it is none."""
+    said = "is a secret in the file itself; write ${VAR} or ${file:path} instead"
+    login = "security.protocol: SASL_SSL, sasl.mechanism: PLAIN, sasl.username: me, sasl.password: %s"
+    text = minimal.replace('"localhost:9092"', f'"localhost:9092", {login}')
+    assert load_text(text % "hunter2").warnings == (f"kafka.sasl.password: {said}",)
+    assert load_text(text % "'${PW}'", {"PW": "hunter2"}).warnings == ()
+    spark = load_text(minimal + "engine: {spark: {spark.my.secret.key: hunter2}}\n")
+    assert spark.warnings == (f"engine.spark.spark.my.secret.key: {said}",)

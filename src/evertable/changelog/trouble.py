@@ -129,6 +129,8 @@ class Trouble:
 
 def _telling(error: KafkaError) -> int:
     """How much an error says about the cause."""
+    if error.str().startswith(_TOKEN):
+        return 3  # of which all that follows comes
     if error.code() in _NOT_LET_IN or error.code() == KafkaError._SSL or "SSL routines" in error.str():
         return 2
     return 0 if error.code() == KafkaError._ALL_BROKERS_DOWN else 1

@@ -214,6 +214,8 @@ def remarks(config: Config) -> Iterator[Problem]:
     for name in config.tables:
         if name not in (config.join.left, config.join.right, names.JOINED):
             yield Problem(("tables", name), "has no effect: the source is not part of the join")
+    for path in config.in_the_open:
+        yield Problem(path, "is a secret in the file itself; write ${VAR} or ${file:path} instead")
     token = config.server.token
     if token is not None and len(token.get_secret_value()) < SHORT_TOKEN:
         yield Problem(("server", "token"), f"is short enough to be guessed; {SHORT_TOKEN} characters or more are not")

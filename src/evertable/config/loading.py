@@ -15,7 +15,7 @@ from evertable.config.environment import PREFIX, Twins
 from evertable.config.expansion import Expansion
 from evertable.config.models import Changelog, Config, Join, Source, TableName
 from evertable.config.problems import MISSING, NOT_SHOWN, Problem, dotted, touches, worded
-from evertable.config.secrets import MASK, SecretText
+from evertable.config.secrets import MASK, SecretText, is_secret
 from evertable.config.section import Section
 from evertable.config.structure import PROPERTIES, known_keys, paths
 from evertable.config.swaps import Control
@@ -83,6 +83,7 @@ class _Loading:
         self.problems: list[Problem] = []
         self.origins: dict[str, str] = {}
         self.secrets: dict[str, str] = {}  # dotted path → the value that must not be shown
+        self.in_the_open: list[tuple[str, ...]] = []  # secrets that the file itself has
 
     def config(self, text: str) -> Config:
         data = self._data(text)
@@ -95,6 +96,7 @@ class _Loading:
             raise self._refused() from None  # the cause would carry the values
         config._path = self.path
         config._hidden = frozenset(self.secrets)
+        config._in_the_open = tuple(self.in_the_open)
         return config
 
     def _data(self, text: str) -> dict[str, Data]:
@@ -105,6 +107,7 @@ class _Loading:
             self.problems.append(Problem((), "the file must be a mapping (kafka: …, sources: …)"))
         if not isinstance(read.data, dict) and self.problems:
             raise self._refused()
+        self.in_the_open = list(_in_the_open(read.data))
         expansion = Expansion(self.env, self.folder)
         expanded = expansion.expand(read.data or {})
         twins = Twins(paths(), PROPERTIES)
@@ -134,6 +137,17 @@ class _Loading:
             elif len(secret) > 3:  # a shorter one would blot out ordinary words
                 text = text.replace(secret, MASK)
         return text
+
+
+def _in_the_open(data: Data, at: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Where the file itself says what is likely a secret of another program's."""
+    if isinstance(data, dict):
+        for name, value in data.items():
+            yield from _in_the_open(value, (*at, name))
+    elif isinstance(data, str) and data and "${" not in data:
+        own = [at[index + 1 :] for index, part in enumerate(at) if part in ("kafka", "spark")]
+        if own and is_secret(".".join(own[0])):
+            yield at
 
 
 def _secrets(data: Data, at: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:

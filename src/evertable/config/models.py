@@ -183,7 +183,8 @@ class Config(Section):
 
     app: TopicPart = Field(default="demo", description="part of the names of Evertable's own topics")
     kafka: Annotated[KafkaProperties, AfterValidator(_has_servers)] = Field(
-        description="any Kafka client property, in Kafka's (Java) names; `bootstrap.servers` at least"
+        description="any Kafka client property, in Kafka's (Java) names; `bootstrap.servers` at least. "
+        "[Logins and certificates](SECURITY.md)"
     )
     control: Control = Field(default=Control(), description="the topic whose messages re-wire everything")
     sources: Mapping[SourceName, Source] = Field(description="at least two, by name")
@@ -201,6 +202,7 @@ class Config(Section):
 
     _path: Path | None = PrivateAttr(default=None)
     _hidden: frozenset[str] = PrivateAttr(default=frozenset())
+    _in_the_open: tuple[tuple[str, ...], ...] = PrivateAttr(default=())
 
     @property
     def path(self) -> Path | None:
@@ -211,6 +213,11 @@ class Config(Section):
     def hidden(self) -> frozenset[str]:
         """Dotted paths of values that expansion made secret."""
         return self._hidden
+
+    @property
+    def in_the_open(self) -> tuple[tuple[str, ...], ...]:
+        """Paths of secrets that stand in the file itself."""
+        return self._in_the_open
 
     @property
     def left(self) -> Source:

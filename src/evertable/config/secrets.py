@@ -7,6 +7,7 @@ import re
 MASK = "********"
 
 _SAYS_SO = re.compile(r"passw|passphrase|secret|credential|jaas|token|api_?key|basic.auth.user.info", re.IGNORECASE)
+_IS_ONE = re.compile(r"passw|passphrase|secret|jaas|^ssl\.(keystore\.key|key\.pem)$", re.IGNORECASE)
 _WORD_SAYS_SO = frozenset({"key", "keys", "pass", "pw", "pwd", "auth"})
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _PLAIN_ENDINGS = (".location", ".file", ".url", ".ms", ".seconds", ".class", ".type", ".path", ".provider", ".enabled")
@@ -24,6 +25,11 @@ def suggests_secret(name: str) -> bool:
     if name.lower().endswith(_PLAIN_ENDINGS):
         return False
     return bool(_SAYS_SO.search(name)) or any(word.lower() in _WORD_SAYS_SO for word in _WORDS.findall(name))
+
+
+def is_secret(name: str) -> bool:
+    """Whether a property of that name holds a secret for sure; rather once too seldom."""
+    return suggests_secret(name) and bool(_IS_ONE.search(name))
 
 
 def looks_secret(value: str) -> bool:
