@@ -36,6 +36,7 @@ PARTS = (
         60,
         ("--rounds", "1", "--seconds", "5", "--accounts", "50000", "--growth"),
     ),
+    Part("outputs", "Evertable, Pathway and Flink at an output topic", 10, ("--rounds", "1", "--accounts", "50000")),
     Part("anatomy", "where the milliseconds go", 6, ("--messages", "100", "--accounts", "50000")),
     Part("engine", "catch-up and hot keys at the changelog", 8, ("--accounts", "50000"), ("--messages", "0")),
     Part("swaps", "swaps, rollbacks, restarts", 5),

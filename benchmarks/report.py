@@ -165,7 +165,7 @@ def write(folder: Path) -> Path:
     """Writes ``report.md``, ``report.json`` and the pictures, from whatever figures there are."""
     figures = Figures.read(folder)
     sections = [head(), budgets(figures)]
-    for section in (compared, grown, swapped, anatomy):
+    for section in (compared, grown, swapped, written, anatomy):
         sections += [text] if (text := section(figures, folder)) else []
     sections.append(printed(folder))
     path = folder / "report.md"
@@ -312,6 +312,35 @@ def swapped(figures: Figures, folder: Path) -> str:  # noqa: ARG001 - as the oth
     ]
     for line in figures.where("good records seen after bad ones"):
         lines.append(f"- {line['system']}: {line['value']} of {line['sent']} seen")
+    return "\n".join(lines)
+
+
+def written(figures: Figures, folder: Path) -> str:  # noqa: ARG001 - as the others
+    names = list(dict.fromkeys(line["system"] for line in figures.where("output: latency ms", join=None)))
+    if not names:
+        return ""
+    lines = [
+        "## At an output topic",
+        "",
+        "An inner join into a topic, without tables and viewers: Evertable's changelog, Pathway with",
+        "`autocommit_duration_ms=20`, Flink with a buffer timeout of 0.",
+        "",
+        "| | catch-up: rows/s | cores | 50 % at 20/s: ms | 95 % | 99 % | cores |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name in names:
+        ages = figures.percentiles("output: latency ms", system=name)
+        cores = [
+            [line["cores"] for line in figures.where(f"output: {what}", system=name)]
+            for what in ("rows/s", "latency ms")
+        ]
+        shown = (
+            spread(figures.values("output: rows/s", system=name), "{:,.0f}"),
+            spread(cores[0], "{:.2f}"),
+            *(spread([found[at] for found in ages], "{:,.1f}") for at in range(3)),
+            spread(cores[1], "{:.2f}"),
+        )
+        lines.append(f"| {name} | {' | '.join(shown)} |")
     return "\n".join(lines)
 
 

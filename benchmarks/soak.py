@@ -41,6 +41,7 @@ ROOT = Path(__file__).parents[1]
 USERS, ACCOUNTS = ("soak_users_a", "soak_users_b"), "soak_accounts"
 JOINS = ("left", "natural", "asof", "inner")
 PARTITIONS = 2
+COLLECTIONS = 16  # of Spark's heap: only what a full one leaves tells whether it grows
 SWAP_S = 120  # for a swap to be done
 VIEWS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("final_ui", {}),
@@ -202,9 +203,11 @@ def soak(options: argparse.Namespace, folder: Path) -> bool:
         for viewer in viewers:
             stack.callback(viewer.end)
         stack.callback(swapper.end)
-        begin, sent = time.monotonic(), feed.sent
+        begin, sent, looks = time.monotonic(), feed.sent, int(options.minutes * 60 / options.sample_every)
         while (passed := time.monotonic() - begin) < options.minutes * 60:
             time.sleep(options.sample_every)
+            if len(samples) % max(1, looks // COLLECTIONS) == 0:
+                sampler.collect()
             samples.append({"minute": (time.monotonic() - begin) / 60, **sampler.look(), **dict(meter.latencies())})
             if len(samples) % 12 == 0:
                 said = {key: round(value, 1) for key, value in samples[-1].items() if "rss" in key or "p95" in key}

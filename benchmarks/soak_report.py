@@ -31,7 +31,7 @@ PROCESSES = {
 
 MEASURES = (
     *(Measure(f"{key}_rss_mib", f"{name}: resident memory, MiB", 0.10, 30) for key, name in PROCESSES.items()),
-    Measure("spark_heap_mib", "Spark's heap after collections, MiB", 0.10, 50),
+    Measure("spark_heap_mib", "Spark's heap after full collections, MiB", 0.10, 50),
     *(Measure(f"{key}_threads", f"{name}: threads", 0.05, 5) for key, name in PROCESSES.items()),
     *(Measure(f"{key}_files", f"{name}: open files", 0.05, 10) for key, name in PROCESSES.items()),
     Measure("topics", "topics in Kafka", 0.0, 1),

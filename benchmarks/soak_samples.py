@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from confluent_kafka.admin import AdminClient
 
+from evertable.runtime.java import find_java
+
 MIB = 1 << 20
 PAGE = 4096
 Sample = dict[str, float]
 
-_HEAP = re.compile(r"Pause .*?(\d+)M->(\d+)M\(\d+M\)")
+_HEAP = re.compile(r"Pause Full.*?\d+M->(\d+)M\(\d+M\)")
 
 
 def processes(serve: int, broker: int) -> dict[str, int]:
@@ -60,9 +63,9 @@ def of_folder(folder: Path) -> Iterator[tuple[str, float]]:
 
 
 def heap_after_gc(log: Path) -> float | None:
-    """What the last collections of Spark's heap have left, in MiB: the least of the last ten, for most are partial."""
-    left = [int(after) for _, after in _HEAP.findall(log.read_text(errors="replace"))] if log.exists() else []
-    return min(left[-10:], default=None)
+    """What the last full collection of Spark's heap has left, in MiB; others leave what is no longer used, too."""
+    left = _HEAP.findall(log.read_text(errors="replace")) if log.exists() else []
+    return float(left[-1]) if left else None
 
 
 class Sampler:
@@ -73,6 +76,12 @@ class Sampler:
         self._admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
         self._folders = folders
         self._gc_log = gc_log
+
+    def collect(self) -> None:
+        """Has Spark's heap collected in full, which takes it a moment; needs a JDK."""
+        spark = processes(self._serve, self._broker).get("spark")
+        command = [str(find_java().home / "bin" / "jcmd"), str(spark), "GC.run"]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=60)
 
     def look(self) -> Sample:
         sample: Sample = {}

@@ -1,0 +1,137 @@
+"""Who joins into a topic, and how fast: Evertable's changelog, Pathway, Flink: ``python -m benchmarks.outputs``.
+
+An inner join: others take back rows, which a topic that only grows cannot hold. Each turn is a fresh process.
+Evertable and Flink join the topics once before, for their JVMs to be warm; Pathway has none. Rows/s count from the first
+record in the output to the last one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import orjson
+from benchmarks import machine, topics
+from benchmarks.engine import Bench, latencies
+from benchmarks.figures import note
+from benchmarks.peers.evertable import KEYS
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from evertable.broker import EmbeddedBroker
+from evertable.changelog.reader import ChangelogReader
+from evertable.config import JoinType
+from evertable.engine.launch import EngineSettings
+from evertable.engine.process import Engine
+from evertable.runtime.ivy import Coordinate, retrieve
+
+HERE = Path(__file__).parent / "peers"
+VENVS = HERE.parents[1] / ".venv-peers"
+CONNECTOR = Coordinate("org.apache.flink", "flink-sql-connector-kafka", "4.0.1-2.0")
+SILENCE_S = 20.0
+RATE = 20
+
+
+def evertable(bootstrap: str, pair: tuple[str, str], messages: int) -> None:
+    config = topics.config(bootstrap, *pair, JoinType.INNER)
+    with tempfile.TemporaryDirectory() as name, Engine(EngineSettings(log=Path(name) / "spark.log")) as engine:
+        bench = Bench(bootstrap, engine, Path(name))
+        bench.run(config)
+
+        def sample(reader: ChangelogReader) -> None:
+            cpu, begin = machine.tree_cpu_seconds(engine.pid or 0), time.perf_counter()
+            ages = latencies(reader, bootstrap, pair[1], KEYS, messages, RATE)
+            cores = (machine.tree_cpu_seconds(engine.pid or 0) - cpu) / (time.perf_counter() - begin)
+            told("Evertable", "latency ms", ages, cores)
+
+        done = bench.run(config, sample)
+        told("Evertable", "rows/s", done.rows / (done.seconds - done.first_s), done.engine_cpu_s / done.seconds)
+
+
+def peer(name: str, bootstrap: str, pair: tuple[str, str], accounts: int, messages: int, *more: str) -> None:
+    output = f"out-{name.lower()}-{time.time_ns()}"
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    for made in admin.create_topics([NewTopic(output, 1, 1)]).values():
+        made.result()
+    with reading(bootstrap, output) as consumer, tempfile.TemporaryFile() as log:
+        python = VENVS / name.lower() / "bin" / "python"
+        command = [str(python), "-P", str(HERE / f"in_{name.lower()}.py"), bootstrap, *pair, output, *more]
+        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            seen, first, cpu = 0, 0.0, 0.0
+            while seen < accounts:
+                values = received(consumer)
+                if values and not first:
+                    first, cpu = time.perf_counter(), machine.tree_cpu_seconds(process.pid)
+                seen += len(values)
+                if not values and process.poll() is not None:
+                    log.seek(0)
+                    raise SystemExit(f"{name} ended: {log.read()[-2000:].decode()}")
+            took = time.perf_counter() - first
+            cores = (machine.tree_cpu_seconds(process.pid) - cpu) / took
+            told(name, "rows/s", (accounts + accounts // 10) / took, cores)
+            cpu, begin = machine.tree_cpu_seconds(process.pid), time.perf_counter()
+            ages = list[float]()
+            with topics.sending(bootstrap, pair[1], KEYS, messages, RATE):
+                while len(ages) < messages and (values := received(consumer, SILENCE_S)):
+                    now = time.time_ns()
+                    ages += [(now - orjson.loads(value)["sentAt"]) / 1e6 for value in values]
+            cores = (machine.tree_cpu_seconds(process.pid) - cpu) / (time.perf_counter() - begin)
+            told(name, "latency ms", ages, cores)
+        finally:
+            for pid in (*machine.children(process.pid), process.pid):
+                subprocess.run(["kill", "-9", str(pid)], check=False)
+            process.wait()
+
+
+def told(system: str, measure: str, value: float | list[float], cores: float) -> None:
+    note(system, f"output: {measure}", value, cores=cores)
+    parts = np.percentile(value, [50, 95, 99]) if isinstance(value, list) else [value]
+    print(f"{system:10} {measure:10} {' / '.join(f'{part:,.1f}' for part in parts)}, {cores:.2f} cores", flush=True)
+
+
+@contextmanager
+def reading(bootstrap: str, topic: str) -> Iterator[Consumer]:
+    settings = {"fetch.queue.backoff.ms": 5, "queued.min.messages": 100_000, "enable.auto.commit": False}
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "outputs", **settings})
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    try:
+        yield consumer
+    finally:
+        consumer.close()
+
+
+def received(consumer: Consumer, timeout_s: float = 1.0) -> list[bytes]:
+    """What is there, at once if there is something."""
+    first = consumer.poll(timeout_s)
+    messages = [] if first is None else [first, *consumer.consume(10_000, 0)]
+    return [message.value() or b"" for message in messages if message.error() is None]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--accounts", type=int, default=1_000_000, help="and a tenth as many users")
+    parser.add_argument("--messages", type=int, default=400, help=f"{RATE} a second")
+    wanted = parser.parse_args()
+    print(machine.description(), end="\n\n")
+    with tempfile.TemporaryDirectory() as folder, EmbeddedBroker() as broker:
+        connector = retrieve([CONNECTOR], Path(folder))[CONNECTOR]
+        for number in range(wanted.rounds):
+            for name in ("Evertable", "Pathway", "Flink"):  # each on topics of its own, for latency records add to them
+                pair = topics.spread(broker.bootstrap, wanted.accounts // 10, wanted.accounts, f"{name}-{number}")
+                if name == "Evertable":
+                    evertable(broker.bootstrap, pair, wanted.messages)
+                else:
+                    more = [str(connector)] if name == "Flink" else []
+                    peer(name, broker.bootstrap, pair, wanted.accounts, wanted.messages, *more)
+
+
+if __name__ == "__main__":
+    main()

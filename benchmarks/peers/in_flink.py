@@ -1,0 +1,47 @@
+"""Flink joins two topics into a third, in an environment of its own: BOOTSTRAP USERS ACCOUNTS OUTPUT CONNECTOR.
+
+It does so once before with all that is there, into nothing, for its JVM to be warm.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from pyflink.table import EnvironmentSettings, TableEnvironment
+
+bootstrap, users_topic, accounts_topic, output, connector = sys.argv[1:]
+USERS = "userId STRING, name STRING, email STRING, age BIGINT"
+ACCOUNTS = "userId STRING, accountType STRING, balance DOUBLE, sentAt BIGINT"
+JOINED = f"{USERS}, accountType STRING, balance DOUBLE, sentAt BIGINT"
+
+table = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+for name, value in {
+    "pipeline.jars": Path(connector).as_uri(),
+    "execution.buffer-timeout.enabled": "true",
+    "execution.buffer-timeout.interval": "0 ms",
+    "parallelism.default": "2",
+}.items():
+    table.get_config().set(name, value)
+
+
+def topic(name: str, columns: str, **options: str) -> None:
+    options = {"topic": name, "properties.bootstrap.servers": bootstrap, "format": "json", **options}
+    said = ", ".join(f"'{option}' = '{value}'" for option, value in {"connector": "kafka", **options}.items())
+    table.execute_sql(f"CREATE TABLE `{name}` ({columns}) WITH ({said})")
+
+
+def join(into: str, hint: str = "") -> None:
+    table.execute_sql(
+        f"INSERT INTO `{into}` SELECT u.userId, u.name, u.email, u.age, a.accountType, a.balance, a.sentAt"  # noqa: S608
+        f" FROM `{users_topic}` {hint} AS u JOIN `{accounts_topic}` {hint} AS a ON u.userId = a.userId"
+    ).wait()
+
+
+reading = {"scan.startup.mode": "earliest-offset", "properties.group.id": output, "properties.fetch.max.wait.ms": "10"}
+topic(users_topic, USERS, **reading)
+topic(accounts_topic, ACCOUNTS, **reading)
+topic(output, JOINED)
+table.execute_sql(f"CREATE TABLE nothing ({JOINED}) WITH ('connector' = 'blackhole')")
+join("nothing", "/*+ OPTIONS('scan.bounded.mode' = 'latest-offset') */")
+join(output)
