@@ -117,6 +117,8 @@ def test_a_restart_takes_up_what_was_live_and_computes_nothing_again(configured:
         app.verdict(app.control({"joinType": "inner"}))
         before, rows, publication = app.status, sorted(map(str, app.rows("final_ui"))), app.publication
     with App(configuration) as again:
+        early = again.http.post("/api/rollback")
+        assert (early.status_code, early.json()["condition"]) == (503, "NOT_READY")  # there was one; it cannot know yet
         after = again.wait_live()
         assert {**after, "lastApplied": None} == {**before, "lastApplied": None}
         assert sorted(map(str, again.rows("final_ui"))) == rows
@@ -160,6 +162,8 @@ def test_a_control_topic_that_was_made_again_meanwhile_is_read_anew(
         assert again.wait_live()["joinType"] == "natural"
         assert f"The control topic '{topic}' was made again; it is read anew" in again.logs
         assert [again.verdict((0, offset))["result"] for offset in range(2)] == ["applied", "rejected"]
+        told = [(row["state"], row["reason"]) for row in again.rows("generations", sort="generation")]
+        assert told == [("retired", ""), ("retired", "not taken up again by the next start"), ("live", "")]
 
 
 @pytest.mark.timeout(240)

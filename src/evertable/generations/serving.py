@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -34,7 +34,7 @@ from evertable.errors import (
 )
 from evertable.generations.build import changelog_topics
 from evertable.generations.counts import Counts
-from evertable.generations.desk import DEAD_LETTERS, Desk, iso_of_ms
+from evertable.generations.desk import DEAD_LETTERS, Desk, iso, iso_of_ms
 from evertable.generations.ending import Ending, in_background
 from evertable.generations.happenings import Message, Stop
 from evertable.generations.identity import identity_of, mismatch
@@ -50,7 +50,7 @@ from evertable.server.hub import Hub
 from evertable.server.live import create_live_app
 from evertable.server.metrics import Metrics
 from evertable.server.run import Server
-from evertable.state.records import ControlOffset, LiveRecord
+from evertable.state.records import ControlOffset, GenerationRow, LiveRecord
 from evertable.state.state import State
 from evertable.state.state_topic import StateTopic
 from evertable.tables.catalog import Catalog
@@ -194,6 +194,8 @@ class Serving:
         self._catalog.count_from(state.publication)
         site.engine.listen(orchestrator.post)
         first = self._first(site, state, life, folded, orchestrator)
+        if state.live is not None and state.live.generation not in life.generations:
+            notebook.write(*self._retire(state.live, state.generations))
         self._until_it_works(lambda: self._clean_up(site, set(life.generations)))
         sweeper.start()
         ends.callback(lambda: sweeper.close(self._ending.left(SWEEP_S)))
@@ -310,6 +312,15 @@ class Serving:
             self._desk.say("WARN", f"Generation {live.generation} is not resumed: {why_not}")
         return life.want(wanted, time.monotonic(), request)
 
+    def _retire(self, live: LiveRecord, known: Sequence[GenerationRow]) -> list[GenerationRow]:
+        """The last word on what was live and is not resumed: who was to say it is no more."""
+        if live.generation in {row.generation for row in known}:
+            return []
+        when, reason = (live.created, live.published, iso()), "not taken up again by the next start"
+        row = GenerationRow(live.generation, live.wiring, "retired", *when, reason=reason)
+        self._desk.generation(row)
+        return [row]
+
     def _why_not(self, site: Site, live: LiveRecord) -> str | None:
         """What speaks against resuming a generation."""
         if live.generation not in site.topics.list():
@@ -378,7 +389,9 @@ class Serving:
         return await asyncio.to_thread(self._write, message)
 
     async def _roll_back(self) -> Mapping[str, Any]:
-        before = self._life.previous if self._life else None
+        if self._life is None:
+            raise NotReadyError("The orchestrator is not there yet.", "Try again soon.")
+        before = self._life.previous
         if before is None:
             raise NothingBeforeError("There was no other wiring before this one.")
         return await asyncio.to_thread(self._write, self._keys.message(before))
