@@ -17,8 +17,8 @@ from evertable.config.joins import JoinType
 from evertable.control.wiring import Wiring
 from evertable.errors import EvertableError
 
-SETTLE_S = 240
-EQUAL_S = 120
+SETTLE_S = 600  # nothing here is about speed: a busy machine takes minutes to start Spark
+EQUAL_S = 240
 NOTICED_S = 60
 """Until the end of a server that ended by itself is noticed here: at the next step."""
 OVER = ("retired", "failed", "superseded")
@@ -27,6 +27,8 @@ OVER = ("retired", "failed", "superseded")
 def verdict(stage: Stage, last_wish: dict[str, str], say: Callable[[str], None]) -> list[str]:
     """All that is wrong. What the chaos left is looked at first, then one more swap, which must just work."""
     problems = list(_settled_and_equal(stage, say))
+    if not stage.server.life.publication:
+        return [*problems, *stage.server.ended]  # nothing else can be looked at
     say(f"One more swap: {last_wish}")
     place = stage.server.life.control(wired(last_wish, stage.sources.names))
     said = stage.server.life.verdict(place)
@@ -47,6 +49,7 @@ def _settled_and_equal(stage: Stage, say: Callable[[str], None]) -> Iterator[str
         stage.wait(lambda: not _unsettled(stage), "an end of all that is under way", SETTLE_S)
     except AssertionError as error:
         yield f"{error}: {_unsettled(stage)}"
+        return
     life = stage.server.life
     status = life.status
     wiring = Wiring(status["usersTopic"], status["accountsTopic"], JoinType(status["joinType"]))
@@ -92,7 +95,7 @@ def _order(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _seen(stage: Stage) -> Iterator[str]:
-    """Each generation's rows are of its topics, of one making of each; and no table was empty without a reason."""
+    """Each generation's rows are of its topics, of one making of each; no table was empty without a reason."""
     witness, built = stage.witness, stage.server.built
     yield from (f"{what} ({count} times)" for what, count in witness.problems.items())
     for (generation, column), marks in witness.marks.items():
@@ -104,6 +107,9 @@ def _seen(stage: Stage) -> Iterator[str]:
         letter = (of.left_topic if column == "name" else of.right_topic)[-1]
         if len(marks) > 1 or any(mark[0] != letter for mark in marks):
             yield f"generation {generation} showed rows of {sorted(marks)}: {of}"
+    told = {row["generation"] for row in stage.server.life.rows("generations")}
+    if forgotten := set(witness.generations.values()) - told:
+        yield f"the table generations knows nothing of {sorted(forgotten)}, which people saw"
     for empty in witness.empty:
         of = built[empty.generation]
         topics = {"users_ui": (of.left_topic,), "accounts_ui": (of.right_topic,)}.get(
