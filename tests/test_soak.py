@@ -51,6 +51,7 @@ def test_the_heap_is_what_collections_leave(tmp_path: Path) -> None:
         "[9.945s] GC(2) Pause Young (Allocation Failure) 560M->64M(1024M) 8.1ms\n"
     )
     assert heap_after_gc(log) == 60
+    assert heap_after_gc(tmp_path / "none") is None
 
 
 def test_a_folder_is_the_files_below_it(tmp_path: Path) -> None:
