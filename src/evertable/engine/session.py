@@ -46,6 +46,11 @@ SETTINGS: dict[str, str] = {
     # A retired generation's producer must be closed before its changelog is deleted, or it would bring it back.
     PRODUCER_IDLE: f"{PRODUCER_IDLE_S}s",
     "spark.kafka.producer.cache.evictorThreadRunInterval": "1s",
+    # A retired generation's consumers hold sockets and what they have fetched: not for 5 minutes, as by default.
+    "spark.kafka.consumer.cache.timeout": "60s",
+    "spark.kafka.consumer.cache.evictorThreadRunInterval": "10s",
+    "spark.kafka.consumer.fetchedData.cache.timeout": "60s",
+    "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "10s",
     # Shuffle: rows cross at once instead of waiting for a buffer to fill (45 ms by default).
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "2",
     # What real-time mode refuses, and a cluster's own defaults may ask for.
