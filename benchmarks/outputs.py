@@ -1,8 +1,8 @@
 """Who joins into a topic, and how fast: Evertable's changelog, Pathway, Flink: ``python -m benchmarks.outputs``.
 
 An inner join: others take back rows, which a topic that only grows cannot hold. Each turn is a fresh process.
-Evertable and Flink join the topics once before, for their JVMs to be warm; Pathway has none. Rows/s count from the first
-record in the output to the last one.
+Evertable and Flink join the topics once before, for their JVMs to be warm; Pathway has none. Rows/s count from the
+first record in the output to the last one.
 """
 
 from __future__ import annotations
