@@ -238,6 +238,7 @@ def main() -> None:
     parser.add_argument("--sample-every", type=float, default=5, help="seconds")
     parser.add_argument("--output", type=Path, default=ROOT / "benchmarks" / "results" / "soak", help="folder")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # or the server would be left behind
     with tempfile.TemporaryDirectory(prefix="evertable-soak-", ignore_cleanup_errors=True) as folder:
         flat = soak(options, Path(folder))
     sys.exit(0 if flat else 1)
