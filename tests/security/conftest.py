@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -27,13 +28,14 @@ from confluent_kafka.admin import (
 from tests.security.authority import Authority, Identity
 from tests.security.tokens import AUDIENCE, ISSUER, TokenEndpoint
 from tests.serving.rig import Records
+from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker, Issuer, Listener, Security
 from evertable.config.kafka_oauth import OLD_HANDLER
 
 USER = "evertable"
 PASSWORD = "hunter2-planted"  # noqa: S105 - nobody's
-LIFE_S = 5
+LIFE_S = 6
 """Of a token, and so of a connection: each has to prove anew who it is, again and again while a test runs."""
 
 TOPIC, PREFIXED = (ResourceType.TOPIC, ResourcePatternType.LITERAL), (ResourceType.TOPIC, ResourcePatternType.PREFIXED)
@@ -102,6 +104,9 @@ class Secured:
         broker.add_incremental_config(ConfigEntry(name, str(identity.both), incremental_operation=operation))
         for answer in self.admin.incremental_alter_configs([broker]).values():
             answer.result()
+        host, _, port = self.broker.secured(listener).partition(":")
+        shown = identity.certificate.read_text()
+        wait_until(lambda: ssl.get_server_certificate((host, int(port))).strip() == shown.strip(), "the certificate")
 
     def allow(self, *rights: Right) -> None:
         for answer in self.admin.create_acls(list(_acls(AclBinding, rights))).values():

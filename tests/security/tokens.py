@@ -48,6 +48,8 @@ class TokenEndpoint:
 
     def open(self) -> None:
         """Answers from now on."""
+        if self._server is not None:
+            return
         server = self._server = ThreadingHTTPServer(("127.0.0.1", self.port), self._handler())
         server.daemon_threads = True
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

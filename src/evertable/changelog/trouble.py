@@ -58,7 +58,7 @@ DENIED = frozenset(
 """A right is missing."""
 _NOT_LET_IN = frozenset({KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED})
 
-_ATTEMPT = re.compile(r" \(after \d+ms in state .*\)$")  # librdkafka's count of its own attempts
+_ATTEMPT = re.compile(r" \(after \d+ms in state .*\)$| after \d+ ms(?=: )")  # librdkafka's count of its own attempts
 _PLACE = re.compile(r"^\w+://\S+/\w+: ")  # where, which is said already
 _ALERT = re.compile(r"alert ([\w ]+?)(?:: |$)")  # what a broker says before it hangs up on a client's certificate
 _TOKEN = "Failed to acquire SASL OAUTHBEARER token: "  # noqa: S105 - librdkafka's words

@@ -125,8 +125,9 @@ class Queries:
         message = failure.message
         if failure.condition == "NOT_AUTHORIZED":
             rights = {spec.left.topic: "Read", spec.right.topic: "Read", spec.changelog_topic: "Write"}
-            missing = [f"{right} on '{name}'" for name, right in rights.items() if name in message]
-            message += f" Give its user the right {' and '.join(missing)}." if missing else ""
+            told = [name for name in rights if name in message] or rights  # Kafka does not always say which
+            missing = " and ".join(f"{rights[name]} on '{name}'" for name in told)
+            message += f" Give its user the right {missing}."
         if not any(name in message for name in names):
             message += f" [{spec.left.topic}, {spec.right.topic} into {spec.changelog_topic}]"
         self._output.send(Failed(spec.generation, failure.condition, message, failure.retriable))

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evertable.config.secrets import looks_secret, suggests_secret
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -105,7 +107,19 @@ def create_session(master: str | None, jars: Sequence[Path], overrides: Mapping[
             settings |= LOCAL_SETTINGS
     if jars:
         settings["spark.jars"] = ",".join(map(str, jars))
+    settings |= overrides
+    _launch({name: value for name, value in settings.items() if not (suggests_secret(name) or looks_secret(value))})
     builder = SparkSession.builder
-    for name, value in {**settings, **overrides}.items():
+    for name, value in settings.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
+
+
+def _launch(settings: Mapping[str, str]) -> None:
+    """Starts the JVM: PySpark puts the settings that it knows by then on its command line, where everybody can read."""
+    from pyspark import SparkConf, SparkContext
+
+    conf = SparkConf(loadDefaults=False)
+    for name, value in settings.items():
+        conf.set(name, value)
+    SparkContext._ensure_initialized(conf=conf)

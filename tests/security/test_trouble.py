@@ -1,0 +1,130 @@
+"""Each trouble with a secured Kafka is told by its cause, and is over without a restart once it is mended."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+from tests.security.authority import Authority
+from tests.security.conftest import PASSWORD, USER, Secured, rights
+from tests.security.secrets import in_topics, leaks, on_command_lines, on_disk, shown, spellings
+from tests.security.test_end_to_end import PATIENCE_S, joined, live
+from tests.serving.process import SERVE, Process
+from tests.serving.rig import App, Http, config, settings
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.timeout(3 * PATIENCE_S)  # each is many troubles, and a start of Spark
+
+
+def said(app: Http, *words: str) -> None:
+    """Waits for a line of ``orchestrator_logs`` with all of these words."""
+
+    def found() -> bool:
+        return any(all(word in line for word in words) for line in app.logs)
+
+    wait_until(found, lambda: f"{words} in\n" + "\n".join(app.logs), PATIENCE_S)
+
+
+def test_one_after_the_other_is_told_and_mended(secured: Secured, tmp_path: Path) -> None:
+    """From another host's certificate to the last right that is missing; in the end there are rows."""
+    app, topics = f"t{uuid.uuid4().hex[:12]}", secured.topics("scram")
+    needed = rights(app, topics)
+    broker, stranger = secured.authority, Authority(tmp_path, "stranger")
+    secured.password("another")
+    secured.identity("scram", broker.identity("broker", at="DNS:elsewhere.example"))
+    configured = config("", app, topics, tmp_path, kafka=secured.kafka("scram"))
+    with App(configured, folder=tmp_path) as running:
+        said(running, "BROKER_NOT_TRUSTED", "is for another host than 127.0.0.1")
+        secured.identity("scram", broker.identity("broker", expired=True))
+        said(running, "BROKER_NOT_TRUSTED", "has expired")
+        secured.identity("scram", stranger.identity("broker"))
+        said(running, "BROKER_NOT_TRUSTED", "is from an unknown authority")
+        secured.identity("scram", broker.identity("broker"))
+        said(running, "NOT_AUTHENTICATED", "does not let us in", "invalid credentials")
+        secured.password(PASSWORD)
+        said(running, "NOT_AUTHORIZED", f"the right Describe on topic 'evertable.{app}.state'")
+        secured.allow(needed["state"])
+        said(running, "NOT_AUTHORIZED", f"the right Write on transactional id 'evertable.{app}'")
+        secured.allow(needed["lock"])
+        said(running, "NOT_AUTHORIZED", f"the right Describe on topic '{app}-control'")
+        secured.allow(needed["control"])
+        said(running, "NOT_AUTHORIZED", f"the right Describe on topic '{topics[0]}'")
+        said(running, "NOT_AUTHORIZED", f"the right Delete on topic 'evertable.{app}.g00000")
+        secured.allow(needed["users"], needed["accounts"], needed["changelogs"])
+        live(running)
+        assert joined(running) == {"scram"}
+        places = [*shown(running), *on_disk(tmp_path), *in_topics(secured.broker.bootstrap, app)]
+        assert leaks(places, spellings(USER, PASSWORD))[0] == []
+
+
+def test_rights_that_are_taken_away_in_mid_run(secured: Secured, tmp_path: Path) -> None:
+    """The tables stay, and go on from where they were once the right is back."""
+    app, topics = f"t{uuid.uuid4().hex[:12]}", secured.topics("certificate")
+    needed = rights(app, topics)
+    secured.allow(*needed.values())
+    with App(config("", app, topics, tmp_path, kafka=secured.kafka("certificate")), folder=tmp_path) as running:
+        generation = live(running)["generation"]
+        assert joined(running) == {"certificate"}
+        secured.forbid(needed["users"])
+        said(running, "The query of generation", "is started again", "Give its user", f"Read on '{topics[0]}'")
+        secured.allow(needed["users"])
+        secured.forbid(needed["control"])
+        said(running, "Control messages are not heard", "NOT_AUTHORIZED", "the right Read on topic")
+        secured.allow(needed["control"])
+        said(running, "are heard again")
+        secured.records.send(topics[0], [{"userId": "u1", "name": "later", "age": 1}])
+        wait_until(lambda: running.rows("users_ui", filter="name = 'later'"), "the row that came meanwhile", PATIENCE_S)
+        assert generation == running.status["generation"]
+
+
+def test_tokens_that_are_renewed_that_are_missing_and_that_nobody_finds(
+    secured: Secured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As people run it: away at the start, three renewals without a gap, away in mid-run; the secret is nowhere."""
+    app, topics = f"t{uuid.uuid4().hex[:12]}", secured.topics("tokens")
+    secured.allow(*rights(app, topics).values())
+    monkeypatch.setenv("PLANTED", PASSWORD)
+    sections = settings("", app, topics, tmp_path, kafka=secured.kafka("tokens", "${PLANTED}"))
+    sections["engine"]["spark"]["spark.hadoop.my.secret.key"] = "${PLANTED}"
+    with secured.tokens.away(), Process(sections, tmp_path) as running:
+        said(running, "NOT_AUTHENTICATED", "No token for Kafka", "Could not connect")
+        assert running.said("No token for Kafka")  # on the terminal
+        places = [*shown(running), *on_command_lines(running.group)]
+        secured.tokens.open()
+        live(running)
+        renewed_without_a_gap(secured, running, topics[0])
+        places += [*shown(running), *on_command_lines(running.group)]
+        secured.tokens.close()
+        wait_until(lambda: "No token for Kafka" in running.status.get("message", ""), "what is wrong now", PATIENCE_S)
+        secured.tokens.open()
+        secured.records.send(topics[0], [{"userId": "u1", "name": "later", "age": 1}])
+        wait_until(lambda: running.rows("users_ui", filter="name = 'later'"), "the row that came meanwhile", PATIENCE_S)
+        assert running.end() == 0
+        terminal = ("terminal", "\n".join(running.lines).encode())
+    checked = subprocess.run([sys.executable, *SERVE, "check", str(tmp_path / "evertable.yaml")], capture_output=True)
+    places += [terminal, ("check", checked.stdout + checked.stderr), *on_disk(tmp_path)]
+    places += in_topics(secured.broker.bootstrap, app)
+    assert checked.returncode == 0
+    found, looked = leaks(places, spellings(USER, PASSWORD))
+    assert found == []
+    assert looked > 50
+
+
+def renewed_without_a_gap(secured: Secured, running: Process, topic: str) -> None:
+    """Rows that are sent all the while come all, once each, and the query is the same."""
+    before, sent = dict(secured.tokens.issued), 0
+
+    def arrived() -> bool:
+        return bool(running.rows("users_ui", filter=f"name = 'x {sent}'"))
+
+    while not all(secured.tokens.issued[agent] - count >= 3 for agent, count in before.items()):
+        sent += 1
+        secured.records.send(topic, [{"userId": "x", "name": f"x {sent}", "age": sent}])
+        wait_until(arrived, f"row {sent}", PATIENCE_S)
+    ages = [row["age"] for row in running.rows("users_ui", filter="userId = 'x'")]
+    assert sorted(ages) == list(range(1, sent + 1))
+    assert not any("is started again" in line for line in running.logs)
+    assert len(before) == 2  # Java's and librdkafka's
