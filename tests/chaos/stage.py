@@ -50,7 +50,7 @@ class Stage:
                 "users": {"topic": topics[0], "key": "userId", "columns": {**USERS, **PLACE["u"]}},
                 "accounts": {"topic": topics[1], "key": "userId", "columns": {**ACCOUNTS, **PLACE["a"]}},
             },
-            "swap": {"linger_s": 3, "timeout_s": 60},
+            "swap": {"linger_s": 2, "timeout_s": 60},
         }
         self.config = config(broker.bootstrap, self.app, topics, folder, **sections)
         self.server = Server(settings(broker.bootstrap, self.app, topics, folder, **sections), folder)
