@@ -21,6 +21,7 @@ GRACE_S = 1.0
 """How long brokers may take to learn of a topic that was just created, and to find a leader for it."""
 
 _ASK_AGAIN_S = 0.05
+_NO_LEADER = frozenset({KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE})
 _OUTAGES = Outages()
 
 
@@ -65,6 +66,22 @@ class PlainConsumer:
             raise self.error(found.error, topic, "Describe")
         return sorted(found.partitions)
 
+    def bounds(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int]:
+        """The offsets of the first record and behind the last one that is not part of an open transaction.
+
+        A partition that is new, or whose broker is only just back, has no leader for a moment: it is asked again.
+        """
+        deadline = time.monotonic() + timeout_s
+        while True:
+            try:
+                left_s = max(_ASK_AGAIN_S, deadline - time.monotonic())
+                bounds: tuple[int, int] = self.kafka.get_watermark_offsets(TopicPartition(topic, partition), left_s)
+                return bounds
+            except KafkaException as error:
+                if error.args[0].code() not in _NO_LEADER or time.monotonic() >= deadline:
+                    raise self.error(error.args[0], topic) from error
+            time.sleep(_ASK_AGAIN_S)
+
     def error(self, error: KafkaError, topic: str, right: str = "Read") -> EvertableError:
         return self.trouble.explain(error, topic, right)
 
@@ -99,10 +116,7 @@ class Probe:
 
     def _bounds(self, partition: int) -> tuple[int, int]:
         """The offsets of the first record and behind the last one that is not part of an open transaction."""
-        bounds: tuple[int, int] = self._kafka.get_watermark_offsets(
-            TopicPartition(self._topic, partition), timeout=self._left()
-        )
-        return bounds
+        return self._consumer.bounds(self._topic, partition, self._left())
 
     def _between(self, begins: Mapping[int, int], ends: Mapping[int, int]) -> Iterator[Message]:
         """All records that can be read from ``begins`` on and before ``ends``; it is silence that is not waited for."""

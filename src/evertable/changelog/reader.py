@@ -10,7 +10,7 @@ from itertools import accumulate
 from types import TracebackType
 from typing import Any, Self
 
-from confluent_kafka import KafkaException, Message, TopicPartition
+from confluent_kafka import Message, TopicPartition
 
 from evertable.changelog.changes import Changes
 from evertable.changelog.decode import Decoder
@@ -90,15 +90,9 @@ class ChangelogReader:
 
     def end(self) -> dict[int, int]:
         """For each partition of the changelog, the offset behind its last record now."""
-        try:
-            return {
-                partition: self._consumer.kafka.get_watermark_offsets(
-                    TopicPartition(self.topic, partition), timeout=self._timeout_s
-                )[1]
-                for partition in self._positions
-            }
-        except KafkaException as error:
-            raise self._consumer.error(error.args[0], self.topic) from error
+        return {
+            partition: self._consumer.bounds(self.topic, partition, self._timeout_s)[1] for partition in self._positions
+        }
 
     def close(self) -> None:
         """Lets go of all connections; closing twice does no harm."""

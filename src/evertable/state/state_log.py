@@ -45,8 +45,6 @@ _WRITING = {"acks": "all", "linger.ms": 0, "reconnect.backoff.max.ms": 1_000}
 TRANSACTION_MS = 10_000
 """After which the broker gives up a transaction that nobody ends."""
 _LEAST_S = 0.5
-_ASK_AGAIN_S = 0.05
-_NO_LEADER = frozenset({KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE})  # a broker just back
 _ASK_S = 5.0
 """For what a broker that is there says at once; whoever asks for more asks again."""
 
@@ -194,13 +192,4 @@ class StateReader:
 
     def _end(self) -> int:
         """Behind the last record that is not part of an open transaction."""
-        deadline = time.monotonic() + max(_LEAST_S, self._ending.left(self._timeout_s))
-        while True:
-            try:
-                left_s = max(_LEAST_S, deadline - time.monotonic())
-                end: int = self._consumer.kafka.get_watermark_offsets(TopicPartition(self._topic, 0), timeout=left_s)[1]
-                return end
-            except KafkaException as problem:
-                if problem.args[0].code() not in _NO_LEADER or time.monotonic() >= deadline:
-                    raise self._consumer.error(problem.args[0], self._topic) from problem
-            time.sleep(_ASK_AGAIN_S)
+        return self._consumer.bounds(self._topic, 0, max(_LEAST_S, self._ending.left(self._timeout_s)))[1]
