@@ -20,9 +20,8 @@ SPARK = {
     "spark.kafka.producer.cache.timeout": "1s",
 }
 
-only_on_demand = pytest.mark.skipif(
-    "EVERTABLE_TEST_CLUSTER" not in os.environ, reason="takes minutes: scripts/test --cluster"
-)
+if "EVERTABLE_TEST_CLUSTER" not in os.environ:  # six JVMs and minutes: scripts/test --cluster
+    collect_ignore_glob = ["test_*.py"]
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-from tests.cluster.conftest import only_on_demand
 from tests.cluster.generations import joins
 from tests.engine.rig import Sent
 from tests.engine.test_joins import packed
@@ -14,8 +12,6 @@ from tests.engine.test_joins import packed
 from evertable.broker import EmbeddedBroker
 from evertable.changelog.schema import Side
 from evertable.engine.process import Engine
-
-pytestmark = [only_on_demand, pytest.mark.timeout(600)]
 
 FAR = 2**62
 """A timestamp that overflows Spark's own: the class of the connector's that we replace would end the query at it."""

@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-from tests.cluster.conftest import SPARK, only_on_demand
+from tests.cluster.conftest import SPARK
 from tests.cluster.generations import PATIENCE_S, joins
 from tests.cluster.spark_cluster import CORES, SparkCluster
 from tests.engine.test_crashes import committed, slowly
@@ -23,8 +22,6 @@ from evertable.config.joins import JoinType
 from evertable.engine.launch import EngineSettings
 from evertable.engine.process import Engine
 from evertable.engine.protocol import Died, Event, Failed, Slots, Started
-
-pytestmark = [only_on_demand, pytest.mark.timeout(900)]
 
 
 def test_all_joins_go_on_from_their_checkpoints(
