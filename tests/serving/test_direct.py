@@ -74,4 +74,4 @@ def test_an_eager_swap_is_published_before_it_is_warm(app: App, pairs: dict[str,
         assert app.status["usersTopic"] == pairs["c"][0]
         assert names(app) == set()
         may_go_on.set()
-    wait_until(lambda: len(names(app)) == 30, timeout_s=90)
+    wait_until(lambda: len(names(app)) == 30, lambda: f"30 names: {sorted(names(app))}, {app.status}", 90)
