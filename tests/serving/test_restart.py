@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,11 @@ def marks(app: Http) -> tuple[set[str], int]:
 
 @pytest.mark.timeout(400)  # five starts of Spark
 def test_killed_at_any_moment_it_comes_back_right(
-    broker: EmbeddedBroker, pairs: dict[str, Pair], records: Records, tmp_path: Path
+    broker: EmbeddedBroker,
+    pairs: dict[str, Pair],
+    records: Records,
+    new_topic: Callable[..., str],
+    tmp_path: Path,
 ) -> None:
     """While building, warming, at the flip, and lingering; what was rejected is not tried again."""
     app = f"t{uuid.uuid4().hex[:12]}"
@@ -42,6 +47,8 @@ def test_killed_at_any_moment_it_comes_back_right(
         "swap": {"linger_s": 30},
         "server": {"port": 0},
     }
+    own = (new_topic(2), new_topic(2))  # a record is added to them
+    records.fill(own, "c", 30, 60)
     with Process(configuration, tmp_path) as first:
         first.wait_live()
         assert marks(first) == ({"a"}, 20)
@@ -55,21 +62,21 @@ def test_killed_at_any_moment_it_comes_back_right(
         results = [row["result"] for row in second.rows("control_raw")]
         assert results == ["rejected", "applied"]
         assert not second.said("rejected:")
-        second.control({"usersTopic": pairs["c"][0], "accountsTopic": pairs["c"][1]})
+        second.control({"usersTopic": own[0], "accountsTopic": own[1]})
         wait_until(lambda: second.said("Building generation"), timeout_s=90)
         wait_until(lambda: "warming" in second.status["message"] or second.said("published after"), timeout_s=90)
         second.kill()
     with Process(configuration, tmp_path) as third:
-        assert third.wait_live()["usersTopic"] == pairs["c"][0]
+        assert third.wait_live()["usersTopic"] == own[0]
         assert marks(third) == ({"c"}, 60)
         third.control({"joinType": "natural"})
         wait_until(lambda: third.said("published after") and third.said("natural"), timeout_s=90)
         wait_until(lambda: third.status["joinType"] == "natural", timeout_s=90)
         third.kill()
-    records.send(pairs["c"][0], [{"userId": "late", "name": "c late", "age": 1}])
+    records.send(own[0], [{"userId": "late", "name": "c late", "age": 1}])
     with Process(configuration, tmp_path) as fourth:
         status = fourth.wait_live()
-        assert (status["usersTopic"], status["joinType"]) == (pairs["c"][0], "natural")
+        assert (status["usersTopic"], status["joinType"]) == (own[0], "natural")
         wait_until(lambda: marks(fourth) == ({"c"}, 31), lambda: f"{marks(fourth)} {fourth.status}", 90)
         assert fourth.said(f"Resuming generation {status['generation']}")
         changelog = f"evertable.{app}.g{status['generation']:06d}"
