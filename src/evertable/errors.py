@@ -11,9 +11,10 @@ EvertableError
 ├── BrokerError                BROKER_FAILED           the embedded broker did not start or died
 │   └── PortInUseError         PORT_IN_USE
 ├── KafkaUnreachableError      KAFKA_UNREACHABLE
-│   ├── NotTrustedError        BROKER_NOT_TRUSTED      its certificate is not accepted here
-│   ├── NotAuthenticatedError  NOT_AUTHENTICATED       it does not accept who this is, or no token is to be had
-│   └── NotAuthorizedError     NOT_AUTHORIZED          it knows who this is, and a right is missing
+│   └── KeptOutError
+│       ├── NotTrustedError        BROKER_NOT_TRUSTED  its certificate is not accepted here
+│       ├── NotAuthenticatedError  NOT_AUTHENTICATED   it does not accept who this is, or no token is to be had
+│       └── NotAuthorizedError     NOT_AUTHORIZED      it knows who this is, and a right is missing
 ├── TopicNotFoundError         TOPIC_NOT_FOUND
 ├── TopicExistsError           TOPIC_EXISTS            a topic that was to be made is there
 ├── NotEnoughBrokersError      NOT_ENOUGH_BROKERS      fewer than a topic is to be kept on
@@ -121,15 +122,19 @@ class KafkaUnreachableError(EvertableError):
     condition = "KAFKA_UNREACHABLE"
 
 
-class NotTrustedError(KafkaUnreachableError):
+class KeptOutError(KafkaUnreachableError):
+    """Kafka answers, but one side does not accept the other: somebody has to mend that."""
+
+
+class NotTrustedError(KeptOutError):
     condition = "BROKER_NOT_TRUSTED"
 
 
-class NotAuthenticatedError(KafkaUnreachableError):
+class NotAuthenticatedError(KeptOutError):
     condition = "NOT_AUTHENTICATED"
 
 
-class NotAuthorizedError(KafkaUnreachableError):
+class NotAuthorizedError(KeptOutError):
     """Names the resource and the right that is missing."""
 
     condition = "NOT_AUTHORIZED"

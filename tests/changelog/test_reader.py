@@ -188,6 +188,20 @@ def test_a_closed_reader_may_be_closed_again(read: Open, new_topic: MakeTopic) -
         reader.close()
 
 
+def test_a_reader_that_was_opened_again_loses_and_repeats_nothing(
+    read: Open, new_topic: MakeTopic, produce: Produce, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever was received and not yet given is read again."""
+    monkeypatch.setattr("evertable.changelog.reader.MAX_BYTES", 1)  # so that the rest of a batch has to wait
+    topic = new_topic()
+    produce(topic, [row(i) for i in range(5)])
+    reader = read(topic)
+    found = left_ids(reader, 2)
+    assert reader._waiting
+    reader.reopen()
+    assert found + left_ids(reader, 5 - len(found)) == list(range(5))
+
+
 def test_reading_survives_the_broker(own_broker: EmbeddedBroker) -> None:
     """Killed and started again, the broker's records go on where they stopped, without an operator."""
     topic = f"outage-{uuid.uuid4()}"

@@ -19,7 +19,7 @@ from evertable.changelog.decode import Decoder
 from evertable.changelog.encode import Encoder, RecordOf
 from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.config.joins import JoinType
-from evertable.errors import ChangelogError, KafkaUnreachableError
+from evertable.errors import ChangelogError, KafkaUnreachableError, NotAuthorizedError
 from evertable.generations.feed import Feed
 from evertable.tables.generation import GenerationTables
 
@@ -35,6 +35,7 @@ class Given:
         self.queue: queue.SimpleQueue[Changes | Exception] = queue.SimpleQueue()
         self.read = 0
         self.closed = 0
+        self.reopened = 0
         self.thread: threading.Thread | None = None
 
     @property
@@ -54,6 +55,9 @@ class Given:
             raise given
         self.read += given.records
         return given
+
+    def reopen(self) -> None:
+        self.reopened += 1
 
     def close(self) -> None:
         self.closed += 1
@@ -141,6 +145,23 @@ def test_a_changelog_that_cannot_be_read_is_reported(error: Exception) -> None:
         assert feed.failure is error
     assert tables.joined.extent.total > 0
     assert reader.closed == 1
+
+
+def test_kept_out_it_tries_until_it_is_in_again() -> None:
+    """One refusal is not worth a word, and gets a new consumer at once; the next one is told until something comes."""
+    reader, failures = Given(), list[Exception]()
+    refusal = NotAuthorizedError("Kafka does not allow Read.", "Give its user the right.")
+    tables = GenerationTables(*INPUTS, JoinType.LEFT)
+    with Feed(reader, tables, CaughtUp({}), on_failure=failures.append) as feed:
+        reader.queue.put(refusal)
+        wait_until(lambda: reader.reopened == 1)
+        assert feed.kept_out == ""
+        reader.queue.put(refusal)
+        wait_until(lambda: feed.kept_out == str(refusal))
+        reader.queue.put(Decoder(SCHEMA).decode(LINES))
+        wait_until(lambda: feed.kept_out == "")
+    assert (reader.reopened, failures) == (2, [])
+    assert tables.joined.extent.total > 0
 
 
 def test_commits_are_not_kept_once_the_feed_has_caught_up() -> None:

@@ -219,5 +219,5 @@ def test_a_broker_that_is_away_is_two_reports(own_broker: EmbeddedBroker) -> Non
         wait_until(lambda: len(watching.reports) == 3)
     servers = own_broker.bootstrap
     assert [type(report) for report in watching.reports] == [KafkaAway, KafkaBack, KafkaAway]
-    assert str(watching.reports[0]).startswith(f"Kafka at {servers} does not answer")
+    assert str(watching.reports[0]).startswith(f"[KAFKA_UNREACHABLE] Kafka at {servers} does not answer")
     assert watching.reports[1] == KafkaBack(servers)

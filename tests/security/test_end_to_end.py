@@ -24,9 +24,9 @@ def live(app: Http) -> dict[str, Any]:
     return app.status
 
 
-def joined(app: App) -> set[str]:
+def joined(app: Http) -> set[str]:
     """What a client sees in the joined table."""
-    with Client(app.url) as client:
+    with Client(str(app.http.base_url)) as client:
         page = client.table("final_ui").page(columns=["name"], limit=100)
     assert page.total == 20
     return {str(name).partition(" ")[0] for (name,) in page.rows}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 import uuid
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -13,30 +15,40 @@ from tests.security.conftest import PASSWORD, USER, Secured, rights
 from tests.security.secrets import in_topics, leaks, on_command_lines, on_disk, shown, spellings
 from tests.security.test_end_to_end import PATIENCE_S, joined, live
 from tests.serving.process import SERVE, Process
-from tests.serving.rig import App, Http, config, settings
+from tests.serving.rig import settings
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.timeout(3 * PATIENCE_S)  # each is many troubles, and a start of Spark
 
 
-def said(app: Http, *words: str) -> None:
-    """Waits for a line of ``orchestrator_logs`` with all of these words."""
-
-    def found() -> bool:
-        return any(all(word in line for word in words) for line in app.logs)
-
-    wait_until(found, lambda: f"{words} in\n" + "\n".join(app.logs), PATIENCE_S)
+def heard(lines: Iterable[str], *words: str) -> int:
+    """How many lines have all of these words."""
+    return sum(all(word in line for word in words) for line in lines)
 
 
-def test_one_after_the_other_is_told_and_mended(secured: Secured, tmp_path: Path) -> None:
+def said(app: Process, *words: str, before: int = 0) -> None:
+    """Waits for a line with all of these words, in ``orchestrator_logs`` and on the terminal; one more than before."""
+    begun = time.monotonic()
+
+    def told() -> bool:
+        return heard(app.logs, *words) > before and heard(app.lines, *words) > before
+
+    wait_until(told, lambda: f"{words} in\n" + "\n".join(app.logs), PATIENCE_S)
+    print(f"told after {time.monotonic() - begun:4.1f} s: {' … '.join(words)}")  # noqa: T201 - for docs/SECURITY.md
+
+
+def test_one_after_the_other_is_told_and_mended(
+    secured: Secured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """From another host's certificate to the last right that is missing; in the end there are rows."""
     app, topics = f"t{uuid.uuid4().hex[:12]}", secured.topics("scram")
     needed = rights(app, topics)
     broker, stranger = secured.authority, Authority(tmp_path, "stranger")
     secured.password("another")
     secured.identity("scram", broker.identity("broker", at="DNS:elsewhere.example"))
-    configured = config("", app, topics, tmp_path, kafka=secured.kafka("scram"))
-    with App(configured, folder=tmp_path) as running:
+    monkeypatch.setenv("PLANTED", PASSWORD)
+    sections = settings("", app, topics, tmp_path, kafka=secured.kafka("scram", "${PLANTED}"))
+    with Process(sections, tmp_path) as running:
         said(running, "BROKER_NOT_TRUSTED", "is for another host than 127.0.0.1")
         secured.identity("scram", broker.identity("broker", expired=True))
         said(running, "BROKER_NOT_TRUSTED", "has expired")
@@ -65,7 +77,7 @@ def test_rights_that_are_taken_away_in_mid_run(secured: Secured, tmp_path: Path)
     app, topics = f"t{uuid.uuid4().hex[:12]}", secured.topics("certificate")
     needed = rights(app, topics)
     secured.allow(*needed.values())
-    with App(config("", app, topics, tmp_path, kafka=secured.kafka("certificate")), folder=tmp_path) as running:
+    with Process(settings("", app, topics, tmp_path, kafka=secured.kafka("certificate")), tmp_path) as running:
         generation = live(running)["generation"]
         assert joined(running) == {"certificate"}
         secured.forbid(needed["users"])
@@ -75,7 +87,12 @@ def test_rights_that_are_taken_away_in_mid_run(secured: Secured, tmp_path: Path)
         said(running, "Control messages are not heard", "NOT_AUTHORIZED", "the right Read on topic")
         secured.allow(needed["control"])
         said(running, "are heard again")
+        secured.forbid(needed["changelogs"])
+        said(running, "is not read", "NOT_AUTHORIZED", f"on topic 'evertable.{app}.g00000")
+        said(running, "The query of generation", "NOT_AUTHORIZED", "Give its user", f"Write on 'evertable.{app}.g00000")
         secured.records.send(topics[0], [{"userId": "u1", "name": "later", "age": 1}])
+        secured.allow(needed["changelogs"])
+        said(running, "is read again")
         wait_until(lambda: running.rows("users_ui", filter="name = 'later'"), "the row that came meanwhile", PATIENCE_S)
         assert generation == running.status["generation"]
 
@@ -91,16 +108,17 @@ def test_tokens_that_are_renewed_that_are_missing_and_that_nobody_finds(
     sections["engine"]["spark"]["spark.hadoop.my.secret.key"] = "${PLANTED}"
     with secured.tokens.away(), Process(sections, tmp_path) as running:
         said(running, "NOT_AUTHENTICATED", "No token for Kafka", "Could not connect")
-        assert running.said("No token for Kafka")  # on the terminal
         places = [*shown(running), *on_command_lines(running.group)]
         secured.tokens.open()
         live(running)
         renewed_without_a_gap(secured, running, topics[0])
         places += [*shown(running), *on_command_lines(running.group)]
+        before = heard(running.logs, "No token for Kafka")
         secured.tokens.close()
+        said(running, "NOT_AUTHENTICATED", "No token for Kafka", before=before)
         wait_until(lambda: "No token for Kafka" in running.status.get("message", ""), "what is wrong now", PATIENCE_S)
-        secured.tokens.open()
         secured.records.send(topics[0], [{"userId": "u1", "name": "later", "age": 1}])
+        secured.tokens.open()
         wait_until(lambda: running.rows("users_ui", filter="name = 'later'"), "the row that came meanwhile", PATIENCE_S)
         assert running.end() == 0
         terminal = ("terminal", "\n".join(running.lines).encode())

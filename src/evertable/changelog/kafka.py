@@ -12,10 +12,8 @@ from typing import Any, cast
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from evertable.changelog.outages import Outages
-from evertable.changelog.trouble import MISSING, OUT_OF_RANGE, PASSING, QUIET, Trouble, explain, without_attempt
+from evertable.changelog.trouble import PASSING, QUIET, Trouble, without_attempt
 from evertable.errors import EvertableError, KafkaUnreachableError, TopicNotFoundError
-
-__all__ = ["GRACE_S", "MISSING", "OUT_OF_RANGE", "PASSING", "QUIET", "PlainConsumer", "Probe", "explain", "place"]
 
 GRACE_S = 1.0
 """How long brokers may take to learn of a topic that was just created, and to find a leader for it."""

@@ -14,9 +14,10 @@ from confluent_kafka import Message, TopicPartition
 
 from evertable.changelog.changes import Changes
 from evertable.changelog.decode import Decoder
-from evertable.changelog.kafka import GRACE_S, MISSING, PASSING, PlainConsumer
+from evertable.changelog.kafka import GRACE_S, PlainConsumer
 from evertable.changelog.schema import ChangelogSchema
-from evertable.errors import KafkaUnreachableError
+from evertable.changelog.trouble import MISSING, PASSING
+from evertable.errors import KafkaUnreachableError, KeptOutError
 
 MAX_RECORDS = 10_000
 """In one batch; larger ones are not faster."""
@@ -40,7 +41,8 @@ class ChangelogReader:
     """Reads all partitions of one changelog, from the beginning or from given offsets; for use by one thread.
 
     A broker's outage shows as silence, and reading goes on when it is back. What cannot pass by itself raises an
-    EvertableError, and so does a record that this version cannot read.
+    EvertableError, and so does a record that this version cannot read. After a KeptOutError, and only then, ``reopen``
+    and reading on is of use.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class ChangelogReader:
         check_s: float = 10.0,
     ) -> None:
         self.topic = topic
+        self._properties = properties
         self._decoder = Decoder(schema)
         self._max_records = max_records
         self._timeout_s = timeout_s
@@ -65,7 +68,7 @@ class ChangelogReader:
         try:
             partitions = self._consumer.partitions(topic, timeout_s, GRACE_S)
             self._positions = {partition: (offsets or {}).get(partition, 0) for partition in partitions}
-            self._consumer.kafka.assign([TopicPartition(topic, *at) for at in self._positions.items()])
+            self._assign()
         except BaseException:
             self.close()
             raise
@@ -88,6 +91,19 @@ class ChangelogReader:
         self._advance(messages)
         return changes
 
+    def reopen(self) -> None:
+        """Reads on with a new consumer, or raises KeptOutError again: librdkafka would say it only once."""
+        self._consumer.close()
+        self._waiting = []
+        self._consumer = PlainConsumer(self._properties, _TUNED)
+        try:
+            self._consumer.partitions(self.topic, _ASK_TIMEOUT_S)
+        except KeptOutError:
+            raise
+        except KafkaUnreachableError:
+            pass  # an outage, which shows as silence
+        self._assign()
+
     def end(self) -> dict[int, int]:
         """For each partition of the changelog, the offset behind its last record now."""
         return {
@@ -105,6 +121,9 @@ class ChangelogReader:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _assign(self) -> None:
+        self._consumer.kafka.assign([TopicPartition(self.topic, *at) for at in self._positions.items()])
 
     def _receive(self, timeout_s: float) -> list[Message]:
         first = self._consumer.kafka.poll(timeout_s)

@@ -13,8 +13,9 @@ from typing import Self, cast
 
 from confluent_kafka import OFFSET_BEGINNING, Message, TopicPartition
 
-from evertable.changelog.kafka import MISSING, OUT_OF_RANGE, PASSING, PlainConsumer
+from evertable.changelog.kafka import PlainConsumer
 from evertable.changelog.outages import Reminder
+from evertable.changelog.trouble import MISSING, OUT_OF_RANGE, PASSING
 from evertable.config.kafka_properties import Role
 from evertable.control.messages import ControlMessage
 from evertable.control.topic import ControlTopic, Presence, control_message

@@ -14,7 +14,7 @@ import orjson
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from evertable.changelog.kafka import QUIET, explain
+from evertable.changelog.trouble import QUIET, explain
 from evertable.demo.worlds import WORLDS, Record
 
 PARTITIONS = 2

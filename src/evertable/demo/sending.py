@@ -7,7 +7,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from evertable.changelog.kafka import QUIET, explain
+from evertable.changelog.trouble import QUIET, explain
 
 
 def send_all(

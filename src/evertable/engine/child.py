@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 import orjson
 
 from evertable.engine import plan, scratch
-from evertable.engine.failures import classify
+from evertable.engine.failures import PLAN, classify
 from evertable.engine.protocol import Event, Failed, Progress, Ready, Released, Slots, Started, Stopped, encode
 from evertable.engine.session import create_session, is_cluster, release_s, slots_now
 from evertable.engine.spec import GenerationSpec, from_wire
@@ -102,7 +102,7 @@ class Queries:
         for spec, query in running:
             self._report_progress(spec, query)
             if not query.isActive and self._forget(spec.generation):
-                self._fail(spec, str(query.exception() or "the query ended without an error"))
+                self._fail(spec, why_ended(query))
         for generation, deadline in releasing.items():
             if self._is_released(generation, deadline):
                 with self._lock:
@@ -205,6 +205,17 @@ def _watch(queries: Queries, folder: Path | None) -> None:
         except Exception:  # a fault of ours, or of one query's: the others go on
             sys.stderr.write(f"engine: {traceback.format_exc()}")
         time.sleep(WATCH_S)
+
+
+def why_ended(query: StreamingQuery) -> str:
+    """A query's error, then what caused it: the error alone may say no more than what could not be made."""
+    if (error := query.exception()) is None:
+        return "the query ended without an error"
+    lines, cause = [str(error).partition(PLAN)[0]], query._jsq.exception().get().getCause()
+    while cause is not None and len(lines) < 10:
+        lines.append(f"Caused by: {cause.toString()}")
+        cause = cause.getCause()
+    return "\n".join(lines)
 
 
 def _read_ahead(lines: queue.SimpleQueue[bytes], folder: Path | None) -> None:

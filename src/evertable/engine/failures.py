@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+PLAN = "=== Streaming Query ==="
+"""From here on an error's text is the query, with names that mean nothing."""
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -25,14 +28,14 @@ _FINAL = {
 }
 _PASSING = {
     "NOT_AUTHORIZED": r"\b\w*AuthorizationException\b",  # both are mended at Kafka, and the checkpoint is still good
-    "NOT_AUTHENTICATED": r"\b\w*AuthenticationException\b",
+    "NOT_AUTHENTICATED": r"\b\w*(Authentication|Login)Exception\b",
     "NOT_ENOUGH_SLOTS": r"\bCONCURRENT_SCHEDULER_INSUFFICIENT_SLOT\b",
 }
 
 
 def classify(text: str, names: Iterable[str] = ()) -> Failure:
     """The failure that an error's text tells of; ``names`` (of topics) may stand in it and mean nothing."""
-    told = text.partition("=== Streaming Query ===")[0]
+    told = text.partition(PLAN)[0]
     for name in sorted(names, key=len, reverse=True):
         told = told.replace(name, "…")
     for known, retriable in ((_FINAL, False), (_PASSING, True)):

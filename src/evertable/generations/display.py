@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from evertable.changelog.outages import Reminder
 from evertable.control.wiring import Wiring
 from evertable.generations.desk import Desk, iso
 from evertable.generations.doubts import Doubts
@@ -36,6 +37,7 @@ class Display:
         self._failure = ""  # of the last build, until one is live
         self._away, self._away_since = "", 0.0
         self._doubts: dict[int, Doubts] = {}
+        self._kept_out: dict[int, Reminder] = {}
 
     def show(self) -> None:
         """Brings the tables for people up to date."""
@@ -43,9 +45,11 @@ class Display:
             if (running := self._running.get(number)) is not None:
                 self._show_generation(running, generation.state, generation.reason)
                 self._doubt(running)
+                self._tell_if_kept_out(running)
         for number in [number for number in self._rows if number not in self._life.generations]:
             row = replace(self._rows.pop(number), retired=iso())
             self._doubts.pop(number, None)
+            self._kept_out.pop(number, None)
             self._desk.generation(row)
             self._remember(row)
         self.show_status()
@@ -91,6 +95,17 @@ class Display:
             for sentence in doubts.news(caught_up=feed.is_caught_up):
                 self._desk.say("WARN", f"Generation {running.number}: {sentence}")
 
+    def _tell_if_kept_out(self, running: Running) -> None:
+        """Of its own changelog."""
+        said = self._kept_out.setdefault(running.number, Reminder())
+        if running.feed is not None and running.feed.kept_out:
+            if said.due():
+                self._desk.say(
+                    "WARN", f"Generation {running.number} is not read: {running.feed.kept_out} Trying again."
+                )
+        elif said.over():
+            self._desk.say("INFO", f"Generation {running.number} is read again")
+
     def _doubted(self, running: Running) -> str:
         """What looks wrong in its tables now."""
         doubts, feed = self._doubts.get(running.number), running.feed
@@ -118,6 +133,8 @@ class Display:
         """Why the tables are not kept up to date; empty if they are."""
         if running.feed is not None and running.feed.is_full:
             return f"the tables take all of server.max_memory_mb, {self._max_memory_mb}"
+        if running.feed is not None and running.feed.kept_out:
+            return running.feed.kept_out
         if running.stale or live.broken:
             return running.stale or live.reason
         flows = running.feed is not None and running.feed.newest > self._away_since

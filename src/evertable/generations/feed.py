@@ -13,7 +13,7 @@ import structlog
 
 from evertable.changelog.caught_up import CaughtUp, Progress, Reached, SourcePartition
 from evertable.changelog.changes import Changes
-from evertable.errors import KafkaUnreachableError
+from evertable.errors import KafkaUnreachableError, KeptOutError
 from evertable.tables.generation import GenerationTables
 
 PACE_S = 0.01
@@ -23,6 +23,10 @@ POLL_S = 0.1
 FULL_S = 0.5
 SAMPLE_S = 1.0
 RATE_SAMPLES = 6
+AGAIN_S = 2.0
+"""Between two tries to read a changelog from which we are kept out."""
+WELL_S = 10.0
+"""After a try that nothing was said against for so long we are in again."""
 
 log = structlog.get_logger()
 
@@ -35,6 +39,8 @@ class Reader(Protocol):
 
     def poll(self, timeout_s: float) -> Changes | None: ...
 
+    def reopen(self) -> None: ...
+
     def end(self) -> dict[int, int]: ...
 
     def close(self) -> None: ...
@@ -45,7 +51,7 @@ class Feed:
 
     ``on_caught_up`` is called once, when the tables hold all that the topics held at the build; ``on_failure`` if the
     changelog cannot be read on, after which the tables stay as they are. Both on the feed's thread. While ``has_room``
-    says no, nothing is read.
+    says no, nothing is read. Kept out of Kafka, it tries until it is in again.
     """
 
     def __init__(
@@ -64,6 +70,8 @@ class Feed:
         """Changelog records."""
         self.failure: Exception | None = None
         self.is_full = False
+        self.kept_out = ""
+        """Why nothing can be read for now; empty if it can. A single refusal, as at a change of tokens, is none."""
         self.newest = time.monotonic()
         """When something was last folded."""
         self._rates: deque[tuple[float, int]] = deque([(self.newest, 0)], maxlen=RATE_SAMPLES)
@@ -77,6 +85,8 @@ class Feed:
         self._committed: list[Mapping[SourcePartition, int]] = []
         self._reached = Reached()
         self._told = False
+        self._refused_s: float | None = None
+        self._reopens = False
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="evertable-feed", daemon=True)
 
@@ -137,7 +147,7 @@ class Feed:
                     self._closing.wait(FULL_S)
                     continue
                 started = time.monotonic()
-                changes = self._reader.poll(POLL_S)
+                changes = self._poll()
                 if changes is not None:
                     self._fold(changes)
                 self._look_if_caught_up()
@@ -152,6 +162,22 @@ class Feed:
             self._on_failure(error)
         finally:
             self._reader.close()
+
+    def _poll(self) -> Changes | None:
+        try:
+            if self._reopens:
+                self._reader.reopen()
+                self._reopens = False
+            changes = self._reader.poll(POLL_S)
+        except KeptOutError as error:
+            if self._refused_s is not None:
+                self.kept_out = str(error)
+                self._closing.wait(AGAIN_S)
+            self._refused_s, self._reopens = time.monotonic(), True
+            return None
+        if self._refused_s is not None and (changes or time.monotonic() > self._refused_s + WELL_S):
+            self.kept_out, self._refused_s = "", None
+        return changes
 
     def _fold(self, changes: Changes) -> None:
         self.tables.fold(changes)

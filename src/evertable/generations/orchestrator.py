@@ -230,7 +230,8 @@ class Orchestrator:
                 if not retriable:
                     self._break(number, f"{condition}: {message}")
                 else:
-                    self._desk.say("WARN", f"The query of generation {number} failed and is started again: {message}")
+                    what = f"The query of generation {number} failed and is started again"
+                    self._desk.say("WARN", f"{what}: [{condition}] {message}")
             case Died(reason):
                 self._desk.say("WARN", f"Spark ended and is started again: {reason}")
                 for running in self._running.values():

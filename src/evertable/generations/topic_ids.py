@@ -9,8 +9,8 @@ from typing import Any
 from confluent_kafka import KafkaException, TopicCollection, Uuid
 from confluent_kafka.admin import AdminClient, TopicDescription
 
-from evertable.changelog.kafka import GRACE_S, MISSING
-from evertable.changelog.trouble import Admin
+from evertable.changelog.kafka import GRACE_S
+from evertable.changelog.trouble import MISSING, Admin
 from evertable.config import Config, Role
 from evertable.errors import TopicNotFoundError
 

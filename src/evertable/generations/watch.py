@@ -14,15 +14,16 @@ from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import ListOffsetsResultInfo, OffsetSpec
 
 from evertable.changelog.caught_up import SourcePartition
-from evertable.changelog.kafka import MISSING
 from evertable.changelog.schema import Side
-from evertable.changelog.trouble import Admin
+from evertable.changelog.trouble import MISSING, Admin
 from evertable.config import Config, Role, Source
 from evertable.generations.identity import Identity, SourceIdentity
 from evertable.generations.observed import MISSES, KafkaAway, KafkaBack, Observed, Report, SourceHistory
 from evertable.generations.topic_ids import describe, id_of
 
 INTERVAL_S = 3.0
+AGAIN_S = 1.0
+"""After a look that was not answered."""
 TIMEOUT_S = 3.0
 _EARLIEST, _LATEST = OffsetSpec.earliest(), OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
@@ -58,7 +59,7 @@ class _Cluster:
 
     def explain(self, problem: KafkaException, topic: str) -> str:
         """What keeps it from being looked at."""
-        return self._admin.explain(problem, topic).sentences
+        return str(self._admin.explain(problem, topic))
 
     def _ask(self, partitions: Iterable[TopicPartition], spec: OffsetSpec) -> Answers:
         asked = dict.fromkeys(partitions, spec)
@@ -164,11 +165,17 @@ class TopicWatch:
         self.close()
 
     def _run(self) -> None:
-        while not self._closing.wait(self._interval_s):
+        while not self._closing.wait(self._pause_s):
             try:
                 self.look()
             except Exception:  # whoever listens or tells positions may fail; the next look may not
                 log.exception("watch_failed")
+
+    @property
+    def _pause_s(self) -> float:
+        with self._lock:
+            missed = any(cluster.missed for cluster in self._clusters.values())
+        return min(AGAIN_S, self._interval_s) if missed else self._interval_s
 
     def _cluster(self, properties: Mapping[str, Any]) -> _Cluster:
         key = frozenset(properties.items())

@@ -86,6 +86,7 @@ class Look:
     total: int
     rows: PageRows | None
     cost_s: float
+    """Of a core: what it waited for others does not count."""
 
 
 @dataclass(frozen=True)
@@ -182,7 +183,7 @@ class LiveView:
 
     def look(self, binding: Binding) -> Look | None:
         """What there is to see; None if it is what was seen last. May run on any thread."""
-        start = time.perf_counter()
+        start = time.thread_time()
         last = self._look if self._look and self._look.binding is binding else None
         before = self._rows if last else None
         table, order = binding.table, binding.order
@@ -197,7 +198,7 @@ class LiveView:
                 return Look(binding, extent, number, slots, total, None, 0.0)
             batch = table.take(slots[lacking], binding.columns)
         rows = _completed(before, slots, lacking, rows_of(batch, binding.shown))
-        return Look(binding, extent, number, slots, total, rows, time.perf_counter() - start)
+        return Look(binding, extent, number, slots, total, rows, time.thread_time() - start)
 
     def _lacking(self, before: PageRows, table: Table, slots: Slots) -> Mask:
         """Which rows have to be read: new on the page, or written since."""

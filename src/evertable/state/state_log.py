@@ -10,8 +10,8 @@ from typing import Any
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import NewTopic
 
-from evertable.changelog.kafka import GRACE_S, PASSING, QUIET, PlainConsumer, place
-from evertable.changelog.trouble import Admin, Trouble
+from evertable.changelog.kafka import GRACE_S, PlainConsumer, place
+from evertable.changelog.trouble import PASSING, QUIET, Admin, Trouble
 from evertable.config import KafkaProperties, Role
 from evertable.config.names import STATE
 from evertable.errors import (
