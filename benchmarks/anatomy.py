@@ -9,6 +9,7 @@ reader, fold and server share this one, as they do in ``evertable serve``.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import subprocess
 import sys
@@ -245,6 +246,7 @@ def main() -> None:
     parser.add_argument("--messages", type=int, default=1_300, help=f"for each join, {RATE} a second")
     parser.add_argument("--joins", nargs="+", type=JoinType.parse, default=list(JoinType))
     wanted = parser.parse_args()
+    gc.freeze()  # as `serve` does
     print(machine.description())
     with tempfile.TemporaryDirectory() as name, EmbeddedBroker() as broker:
         folder = Path(name)

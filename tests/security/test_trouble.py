@@ -72,12 +72,20 @@ def test_one_after_the_other_is_told_and_mended(
         assert leaks(places, spellings(USER, PASSWORD))[0] == []
 
 
-def test_rights_that_are_taken_away_in_mid_run(secured: Secured, tmp_path: Path) -> None:
-    """The tables stay, and go on from where they were once the right is back."""
+def test_a_certificate_that_has_expired_and_rights_that_are_taken_away_in_mid_run(
+    secured: Secured, tmp_path: Path
+) -> None:
+    """A new certificate takes the old one's place. Without a right, tables stay, and go on once it is there again."""
     app, topics = f"t{uuid.uuid4().hex[:12]}", secured.topics("certificate")
     needed = rights(app, topics)
     secured.allow(*needed.values())
-    with Process(settings("", app, topics, tmp_path, kafka=secured.kafka("certificate")), tmp_path) as running:
+    mine = secured.authority.identity(USER, expired=True)
+    kafka = secured.kafka("certificate") | {"ssl.certificate.location": str(mine.certificate)}
+    kafka["ssl.key.location"] = str(mine.key)
+    with Process(settings("", app, topics, tmp_path, kafka=kafka), tmp_path) as running:
+        said(running, "NOT_AUTHENTICATED", "does not accept the certificate of this client", "expired")
+        mine.key.write_bytes(secured.client.key.read_bytes())
+        mine.certificate.write_bytes(secured.client.certificate.read_bytes())
         generation = live(running)["generation"]
         assert joined(running) == {"certificate"}
         secured.forbid(needed["users"])
@@ -133,7 +141,7 @@ def test_tokens_that_are_renewed_that_are_missing_and_that_nobody_finds(
 
 def renewed_without_a_gap(secured: Secured, running: Process, topic: str) -> None:
     """Rows that are sent all the while come all, once each, and the query is the same."""
-    before, sent = dict(secured.tokens.issued), 0
+    before, sent, longest = dict(secured.tokens.issued), 0, 0.0
 
     def arrived() -> bool:
         return bool(running.rows("users_ui", filter=f"name = 'x {sent}'"))
@@ -141,7 +149,10 @@ def renewed_without_a_gap(secured: Secured, running: Process, topic: str) -> Non
     while not all(secured.tokens.issued[agent] - count >= 3 for agent, count in before.items()):
         sent += 1
         secured.records.send(topic, [{"userId": "x", "name": f"x {sent}", "age": sent}])
+        begun = time.monotonic()
         wait_until(arrived, f"row {sent}", PATIENCE_S)
+        longest = max(longest, time.monotonic() - begun)
+    print(f"{sent} rows, the slowest after {longest:.1f} s")  # noqa: T201
     ages = [row["age"] for row in running.rows("users_ui", filter="userId = 'x'")]
     assert sorted(ages) == list(range(1, sent + 1))
     assert not any("is started again" in line for line in running.logs)

@@ -1,4 +1,4 @@
-"""Why a broker's certificate is not accepted: librdkafka says only that it is not, so it is looked at once more."""
+"""Why a certificate is not accepted, a broker's or our own: all that librdkafka says is that it is not."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import socket
 import ssl
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ TIMEOUT_S = 2.0
 # OpenSSL's numbers of what people meet.
 _EXPIRED, _NOT_YET = 10, 9
 _NAME, _ADDRESS = 62, 64
+_TIMES = re.compile(rb"\x17\x0d(\d{12})Z|\x18\x0f(\d{14})Z")  # in a certificate: from when, then until when it is valid
 _AT = re.compile(r"\w+://([^/\s]+):(\d+)/")  # as librdkafka begins what it says of a connection
 
 
@@ -38,6 +40,27 @@ def why_not_trusted(properties: Mapping[str, Any], said: str) -> str:
         return f"The certificate of {host}:{port} {_words(refused, host, properties)}"
     except (OSError, ValueError):
         return ""
+
+
+def why_not_accepted(properties: Mapping[str, Any], now: datetime) -> str:
+    """What is wrong with the certificate of this client; "" if not known. Brokers are shy to tell."""
+    try:
+        text = properties.get("ssl.certificate.pem") or Path(str(properties["ssl.certificate.location"])).read_text()
+        begin = str(text).index(ssl.PEM_HEADER)
+        encoded = ssl.PEM_cert_to_DER_cert(str(text)[begin : str(text).index(ssl.PEM_FOOTER) + len(ssl.PEM_FOOTER)])
+        from_when, until = (_time(*found) for found in _TIMES.findall(encoded)[:2])
+    except (OSError, ValueError, KeyError):
+        return ""
+    if now > until:
+        return f"it has expired, on {until:%Y-%m-%d}"
+    return f"it is not valid before {from_when:%Y-%m-%d}" if now < from_when else ""
+
+
+def _time(short: bytes, long: bytes) -> datetime:
+    parsed = (
+        datetime.strptime(long.decode(), "%Y%m%d%H%M%S") if long else datetime.strptime(short.decode(), "%y%m%d%H%M%S")
+    )
+    return parsed.replace(tzinfo=UTC)
 
 
 def _words(refused: ssl.SSLCertVerificationError, host: str, properties: Mapping[str, Any]) -> str:

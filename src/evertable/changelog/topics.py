@@ -40,7 +40,7 @@ def largest_message(properties: Mapping[str, Any], topics: Iterable[str], *, tim
     admin = Admin(properties)
     asked = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics]
     largest = 0
-    for resource, answer in admin.describe_configs(asked, request_timeout=timeout_s).items():
+    for resource, answer in admin.client.describe_configs(asked, request_timeout=timeout_s).items():
         try:
             largest = max(largest, int(answer.result()["max.message.bytes"].value))
         except KafkaException as problem:
@@ -88,7 +88,7 @@ class ChangelogTopics:
         }
         name = topic_name(self.prefix, self.app, generation)
         topic = NewTopic(name, self._partitions, self._replication, config=settings)
-        self._result(name, self._admin.create_topics([topic], request_timeout=self._timeout_s)[name], "Create")
+        self._result(name, self._admin.client.create_topics([topic], request_timeout=self._timeout_s)[name], "Create")
         self._await(name, self._partitions)
         return ChangelogTopic(name, limit)
 
@@ -107,7 +107,9 @@ class ChangelogTopics:
         """
         name = topic_name(self.prefix, self.app, generation)
         try:
-            self._result(name, self._admin.delete_topics([name], request_timeout=self._timeout_s)[name], "Delete")
+            self._result(
+                name, self._admin.client.delete_topics([name], request_timeout=self._timeout_s)[name], "Delete"
+            )
         except TopicNotFoundError:
             log.debug("There was no topic '%s' to delete", name)
         self._await(name, 0)

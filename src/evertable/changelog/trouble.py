@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from evertable.changelog.tls import why_not_trusted
+from evertable.changelog.tls import why_not_accepted, why_not_trusted
 from evertable.errors import (
     ChangelogError,
     EvertableError,
@@ -122,8 +123,9 @@ class Trouble:
             return NotAuthenticatedError(f"Kafka at {self.servers} does not let us in: {_PLACE.sub('', said)}.", step)
         if alert := _ALERT.search(said):
             what = f"Kafka at {self.servers} does not accept the certificate of this client"
+            why = why_not_accepted(self._properties, datetime.now(UTC)) or alert[1]
             step = "Check ssl.certificate.location and ssl.key.location in the section kafka."
-            return NotAuthenticatedError(f"{what}: {alert[1]}.", step)
+            return NotAuthenticatedError(f"{what}: {why}.", step)
         return None
 
 
@@ -136,23 +138,37 @@ def _telling(error: KafkaError) -> int:
     return 0 if error.code() == KafkaError._ALL_BROKERS_DOWN else 1
 
 
-class Admin(AdminClient):
-    """An admin client that can tell why it was not answered."""
+class Admin:
+    """An admin client that can tell why it was not answered.
+
+    Kept out, it is made anew for the next call: librdkafka reads a certificate once, and it may be replaced by then.
+    """
 
     def __init__(self, properties: Mapping[str, Any]) -> None:
-        self.trouble = Trouble(properties)  # apart, so that nothing holds on to the client
-        listening: dict[str, Any] = {"error_cb": self.trouble.note}
-        super().__init__({**properties, **listening}, logger=QUIET)
+        self._properties = properties
+        self._trouble = Trouble(properties)
+        self._client: AdminClient | None = None
+
+    @property
+    def client(self) -> AdminClient:
+        """To be asked for each call."""
+        if self._client is None:
+            listening: dict[str, Any] = {"error_cb": self._trouble.note}  # which does not hold on to the client
+            self._client = AdminClient({**self._properties, **listening}, logger=QUIET)
+        return self._client
 
     def explain(self, problem: KafkaException, topic: str, right: str = "Describe") -> EvertableError:
         """What an operator should read about a call that failed, and needs this right."""
-        self.poll(0)  # brings what happened on the connections
-        return self.trouble.explain(problem.args[0], topic, right)
+        self.client.poll(0)  # brings what happened on the connections
+        error = self._trouble.explain(problem.args[0], topic, right)
+        if isinstance(error, NotTrustedError | NotAuthenticatedError):
+            self._trouble, self._client = Trouble(self._properties), None
+        return error
 
     def is_well(self) -> None:
         """To be called when something was answered."""
-        self.poll(0)
-        self.trouble.over()
+        self.client.poll(0)
+        self._trouble.over()
 
 
 def explain(error: KafkaError, topic: str, servers: str, trouble: str = "", right: str = "") -> EvertableError:

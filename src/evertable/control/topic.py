@@ -58,7 +58,7 @@ class ControlTopic:
 
     def describe(self, timeout_s: float | None = None) -> Description:
         """TopicNotFoundError if there is none, and none is made by asking; KafkaUnreachableError."""
-        asked = self._admin.describe_topics(
+        asked = self._admin.client.describe_topics(
             TopicCollection([self.name]), request_timeout=self._timeout_s if timeout_s is None else timeout_s
         )
         try:
@@ -99,7 +99,7 @@ class ControlTopic:
     def _create(self) -> Presence:
         topic = NewTopic(self.name, 1, _BROKERS_CHOICE, config=_SETTINGS)
         try:
-            self._admin.create_topics([topic], request_timeout=self._timeout_s)[self.name].result()
+            self._admin.client.create_topics([topic], request_timeout=self._timeout_s)[self.name].result()
         except KafkaException as problem:
             error: KafkaError = problem.args[0]
             if error.code() == KafkaError.TOPIC_ALREADY_EXISTS:

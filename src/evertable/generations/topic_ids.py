@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from confluent_kafka import KafkaException, TopicCollection, Uuid
-from confluent_kafka.admin import AdminClient, TopicDescription
+from confluent_kafka.admin import TopicDescription
 
 from evertable.changelog.kafka import GRACE_S
 from evertable.changelog.trouble import MISSING, Admin
@@ -56,14 +56,14 @@ def topic_names(properties: Mapping[str, Any], *, timeout_s: float) -> list[str]
     """Of all topics that may be seen; KafkaUnreachableError."""
     admin = Admin(properties)
     try:
-        return list(admin.list_topics(timeout=timeout_s).topics)
+        return list(admin.client.list_topics(timeout=timeout_s).topics)
     except KafkaException as problem:
         raise admin.explain(problem, "") from problem
 
 
-def describe(admin: AdminClient, topic: str, timeout_s: float) -> TopicDescription:
+def describe(admin: Admin, topic: str, timeout_s: float) -> TopicDescription:
     """What Kafka says of a topic just now; KafkaException."""
-    asked = admin.describe_topics(TopicCollection([topic]), request_timeout=timeout_s)[topic]
+    asked = admin.client.describe_topics(TopicCollection([topic]), request_timeout=timeout_s)[topic]
     found: TopicDescription = asked.result()
     return found
 

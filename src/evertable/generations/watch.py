@@ -63,7 +63,7 @@ class _Cluster:
 
     def _ask(self, partitions: Iterable[TopicPartition], spec: OffsetSpec) -> Answers:
         asked = dict.fromkeys(partitions, spec)
-        answers: Answers = self._admin.list_offsets(asked, request_timeout=self._timeout_s)
+        answers: Answers = self._admin.client.list_offsets(asked, request_timeout=self._timeout_s)
         return answers
 
 

@@ -43,6 +43,8 @@ class _Shown:
 
     view: LiveView
     rests_until: float = 0.0
+    cost_s: float = 0.0
+    """Of the last look; two in a row count, for in one alone garbage may have been collected."""
     total_told: float = 0.0
     total_waits: bool = False
     failures: int = 0
@@ -279,7 +281,8 @@ class Hub:
     def _show(self, shown: _Shown, look: Look, now: float) -> None:
         swapped = look.binding is not shown.view.binding
         news = shown.view.accept(look)
-        shown.rests_until, shown.failures = now + REST * look.cost_s, 0
+        shown.rests_until, shown.failures = now + REST * min(look.cost_s, shown.cost_s), 0
+        shown.cost_s = look.cost_s
         self._untidy = self._untidy or swapped
         if news is News.PAGE:
             shown.total_told, shown.total_waits = now, False

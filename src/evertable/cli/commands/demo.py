@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -62,6 +63,7 @@ def demo(
                 if not no_browser:
                     invitation.open(stage.folder)
 
+            gc.freeze()  # as `serve` does
             asyncio.run(_run(serving, show))
             typer.echo("Stopping …")
     except KeyboardInterrupt:
