@@ -20,6 +20,7 @@ server = Server(
     jvm_args=[
         f"-Xmx{HEAP}",
         f"-DPeriodicUpdateGraph.targetCycleDurationMillis={CYCLE_MS}",
+        f"-Dbarrage.minUpdateInterval={CYCLE_MS}",  # of what remote viewers are sent; a second by default
         "-DAuthHandlers=io.deephaven.auth.AnonymousAuthenticationHandler",
     ],
 )
