@@ -11,6 +11,9 @@ import pyspark
 
 from evertable.runtime.java import find_java
 
+ENDED = (FileNotFoundError, ProcessLookupError)
+"""What is raised for a process or thread that is no more."""
+
 
 def description() -> str:
     model = next(
@@ -23,17 +26,20 @@ def description() -> str:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Processor time that a process and those it has waited for have used."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """Processor time that a process has used; none if it has just ended."""
+    with suppress(*ENDED):
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return 0.0
 
 
 def children(pid: int) -> list[int]:
     """The processes below a process."""
     found = []
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        with suppress(FileNotFoundError):  # a thread that has just ended
-            found += [int(child) for child in (task / "children").read_text().split()]
+    with suppress(*ENDED):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(*ENDED):
+                found += [int(child) for child in (task / "children").read_text().split()]
     return found + [grandchild for child in found for grandchild in children(child)]
 
 
@@ -42,10 +48,11 @@ def tree_cpu_seconds(pid: int) -> float:
 
 
 def memory_mb(pid: int, field: str = "VmRSS") -> float:
-    """What a process holds of memory now, or with ``VmHWM`` has held at most."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith(field):
-            return int(line.split()[1]) / 1024
+    """What a process holds of memory now, or with ``VmHWM`` has held at most; none if it has just ended."""
+    with suppress(*ENDED):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith(field):
+                return int(line.split()[1]) / 1024
     return 0.0
 
 
