@@ -107,6 +107,8 @@ def test_killed_around_the_flip_the_new_generation_is_taken_up(
         assert marks(second) == ({"b"}, 40)
         assert second.publication == 3  # the second was given, whether someone saw it or not
         assert [row["result"] for row in second.rows("control_raw")] == ["applied"]
+        told = [(row["state"], row["reason"]) for row in second.rows("generations", sort="generation")]
+        assert told == [("retired", "not taken up again by the next start"), ("live", "")]
         wait_until(lambda: own_topics(broker.bootstrap, app) == [f"evertable.{app}.g000002", f"evertable.{app}.state"])
         assert [path.name for path in (tmp_path / "checkpoints" / app).iterdir()] == ["g000002"]
         rollback = second.http.post("/api/rollback").json()

@@ -54,6 +54,11 @@ class Display:
             self._remember(row)
         self.show_status()
 
+    def shown_before(self, number: int) -> list[GenerationRow]:
+        """Generations that people saw before this one, and that are not ended: after a crash the next start does it."""
+        rows = [row for row in self._rows.values() if row.published and row.generation != number]
+        return [replace(row, state=State.LINGERING.value) for row in rows]
+
     def kafka_is_away(self, why: str) -> None:
         """It does not answer, or again if there is no reason why."""
         self._away, self._away_since = why, time.monotonic()

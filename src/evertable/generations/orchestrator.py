@@ -363,7 +363,7 @@ class Orchestrator:
         records: list[Record] = [running.record, Numbers(max(self._life.generations), self._publication)]
         if self._life.previous is not None:
             records.append(PreviousWiring(self._life.previous))
-        self._notebook.write(*records)
+        self._notebook.write(*records, *self._display.shown_before(number))
         # Before the flip: who restarts in between goes on with the new one.
         self._notebook.flush(self._ending.left(FLUSH_S))
         publication = self._publisher(number, running.shown(self._config), self._display.show_status)

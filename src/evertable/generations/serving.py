@@ -6,9 +6,10 @@ import asyncio
 import itertools
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping
 from concurrent.futures import Future, wait
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -194,8 +195,7 @@ class Serving:
         self._catalog.count_from(state.publication)
         site.engine.listen(orchestrator.post)
         first = self._first(site, state, life, folded, orchestrator)
-        if state.live is not None and state.live.generation not in life.generations:
-            notebook.write(*self._retire(state.live, state.generations))
+        notebook.write(*self._last_words(state, life.generations))
         self._until_it_works(lambda: self._clean_up(site, set(life.generations)))
         sweeper.start()
         ends.callback(lambda: sweeper.close(self._ending.left(SWEEP_S)))
@@ -312,14 +312,18 @@ class Serving:
             self._desk.say("WARN", f"Generation {live.generation} is not resumed: {why_not}")
         return life.want(wanted, time.monotonic(), request)
 
-    def _retire(self, live: LiveRecord, known: Sequence[GenerationRow]) -> list[GenerationRow]:
-        """The last word on what was live and is not resumed: who was to say it is no more."""
-        if live.generation in {row.generation for row in known}:
-            return []
-        when, reason = (live.created, live.published, iso()), "not taken up again by the next start"
-        row = GenerationRow(live.generation, live.wiring, "retired", *when, reason=reason)
-        self._desk.generation(row)
-        return [row]
+    def _last_words(self, state: State, resumed: Container[int]) -> list[GenerationRow]:
+        """On generations that people saw, and whose end nobody told: who was to do so is no more."""
+        known, live = {row.generation: row for row in state.generations}, state.live
+        if live is not None and live.generation not in known:
+            row = GenerationRow(live.generation, live.wiring, "live", live.created, live.published)
+            known[live.generation] = row
+        left = [row for row in known.values() if not row.retired and row.generation not in resumed]
+        reason = "not taken up again by the next start"
+        ended = [replace(row, state="retired", retired=iso(), reason=reason) for row in left]
+        for row in ended:
+            self._desk.generation(row)
+        return ended
 
     def _why_not(self, site: Site, live: LiveRecord) -> str | None:
         """What speaks against resuming a generation."""
