@@ -92,7 +92,7 @@ def test_a_certificate_that_has_expired_and_rights_that_are_taken_away_in_mid_ru
         said(running, "The query of generation", "is started again", "Give its user", f"Read on '{topics[0]}'")
         secured.allow(needed["users"])
         secured.forbid(needed["control"])
-        said(running, "Control messages are not heard", "NOT_AUTHORIZED", "the right Read on topic")
+        said(running, "Control messages are not heard", "NOT_AUTHORIZED", f"on topic '{app}-control'")
         secured.allow(needed["control"])
         said(running, "are heard again")
         secured.forbid(needed["changelogs"])
