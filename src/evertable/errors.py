@@ -16,6 +16,7 @@ EvertableError
 │       ├── NotAuthenticatedError  NOT_AUTHENTICATED   it does not accept who this is, or no token is to be had
 │       └── NotAuthorizedError     NOT_AUTHORIZED      it knows who this is, and a right is missing
 ├── TopicNotFoundError         TOPIC_NOT_FOUND
+├── TopicRecreatedError        TOPIC_RECREATED         it was made again while it was read for the first time
 ├── TopicExistsError           TOPIC_EXISTS            a topic that was to be made is there
 ├── NotEnoughBrokersError      NOT_ENOUGH_BROKERS      fewer than a topic is to be kept on
 ├── NoGuessError               NO_GUESS                topics that no configuration can be guessed from
@@ -138,6 +139,10 @@ class NotAuthorizedError(KeptOutError):
     """Names the resource and the right that is missing."""
 
     condition = "NOT_AUTHORIZED"
+
+
+class TopicRecreatedError(EvertableError):
+    condition = "TOPIC_RECREATED"
 
 
 class TopicNotFoundError(EvertableError):

@@ -1,4 +1,4 @@
-"""Records that are deleted between a build and Spark's first read of them."""
+"""Records that are deleted, and topics that are made again, between a build and Spark's first read of them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 from tests.serving.conftest import Configured
 from tests.serving.rig import App, Records
+from tests.serving.trouble import delete_topic, make_topic
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
@@ -42,3 +43,31 @@ def test_a_topic_that_is_cut_before_it_is_read_is_built_anew(
         assert app.status["generation"] == 2
         assert [row["age"] for row in app.rows("users_ui", sort="age")] == list(range(4, 10))
         assert any("begins at offset 4 of partition 0, and 0 was to be read next" in line for line in app.logs)
+
+
+@pytest.mark.timeout(240)
+def test_a_topic_that_is_made_again_before_it_is_read_is_built_anew(
+    broker: EmbeddedBroker,
+    new_topic: Callable[..., str],
+    configured: Configured,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nobody sees what was begun on the one topic and filled from the other."""
+    topics, records = (new_topic(), new_topic()), Records(broker.bootstrap)
+    records.fill(topics, "a", 10, 20)
+    start = Engine.start
+
+    def made_again_first(engine: Engine, spec: GenerationSpec, timeout_s: float = 60) -> Started:
+        if spec.generation == 1:
+            delete_topic(broker.bootstrap, topics[0])
+            make_topic(broker.bootstrap, topics[0], 1)
+            records.fill(topics, "b", 30, 0)
+        return start(engine, spec, timeout_s)
+
+    monkeypatch.setattr(Engine, "start", made_again_first)
+    with App(configured(topics)) as app:
+        wait_until(lambda: app.status.get("state") == "live", lambda: str(app.status), 180)  # it is built twice
+        assert {row["name"] for row in app.rows("users_ui")} == {f"b {i}" for i in range(30)}
+        assert not any("Generation 1 published" in line for line in app.logs)
+        reasons = [row["reason"] for row in app.rows("generations", sort="generation")]
+        assert f"The topic '{topics[0]}' was deleted and made again" in reasons[0]

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from evertable.changelog.caught_up import SourcePartition
@@ -16,17 +17,20 @@ from evertable.config import Config, Source
 from evertable.control.wiring import Wiring
 from evertable.engine.process import Engine
 from evertable.engine.protocol import Progress, Started
-from evertable.errors import NotEnoughMemoryError
+from evertable.errors import EvertableError, KafkaUnreachableError, NotEnoughMemoryError, TopicRecreatedError
 from evertable.generations.build import Build, Starts, build, resume
 from evertable.generations.counts import Counts
 from evertable.generations.desk import DEAD_LETTERS, iso
 from evertable.generations.feed import Feed
-from evertable.generations.identity import Identity, identity_of, offsets_of
+from evertable.generations.identity import Identity, identity_of, mismatch, offsets_of
 from evertable.generations.offered import suggesting
 from evertable.generations.topic_ids import topic_ids
 from evertable.state.records import LiveRecord
 from evertable.tables.generation import GenerationTables, Input
 from evertable.tables.table import Table
+
+LOOK_S, AGAIN_S = 3.0, 0.5
+"""For Kafka to answer, and until it is asked again."""
 
 
 @dataclass(frozen=True)
@@ -125,12 +129,31 @@ class Running:
             self.built.reader(config),
             self.tables,
             self.built.caught_up(),
-            on_caught_up=self.on_caught_up,
+            on_caught_up=partial(self._look_once_more, config),
             on_failure=self.on_failure,
             has_room=site.has_room,
         ).start()
         site.counts.began(self)
         self.started = site.engine.start(self.built.spec)
+
+    def _look_once_more(self, config: Config) -> None:
+        """Tells that it is caught up, unless a topic was made again meanwhile: its rows may be of both then."""
+        if self.identity is None or self.built is None:
+            return
+        while not self._given_up.is_set():
+            try:
+                now = identity_of(config, topic_ids(config, timeout_s=LOOK_S), offsets_of(self.built.spec))
+            except KafkaUnreachableError:
+                self._given_up.wait(AGAIN_S)
+                continue
+            except EvertableError as error:
+                self.on_failure(error)
+            else:
+                if why := mismatch(self.identity, now):
+                    self.on_failure(TopicRecreatedError(why))
+                else:
+                    self.on_caught_up()
+            return
 
     def give_up(self) -> None:
         """It will be ended: a build under way need not go on."""
@@ -138,6 +161,7 @@ class Running:
 
     def halt(self) -> None:
         """Ends query and feed; changelog and checkpoint stay, to be resumed from."""
+        self.give_up()
         try:
             self.site.engine.stop(self.number)
         finally:
