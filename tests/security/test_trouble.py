@@ -18,6 +18,11 @@ from tests.serving.process import SERVE, Process
 from tests.serving.rig import settings
 from tests.waiting import wait_until
 
+from evertable.config import Config
+from evertable.generations.identity import identity_of
+from evertable.generations.observed import Report
+from evertable.generations.watch import TopicWatch
+
 pytestmark = pytest.mark.timeout(3 * PATIENCE_S)  # each is many troubles, and a start of Spark
 
 
@@ -103,6 +108,32 @@ def test_a_certificate_that_has_expired_and_rights_that_are_taken_away_in_mid_ru
         said(running, "is read again")
         wait_until(lambda: running.rows("users_ui", filter="name = 'later'"), "the row that came meanwhile", PATIENCE_S)
         assert generation == running.status["generation"]
+
+
+def test_another_cause_is_told_too_while_kafka_is_away(secured: Secured, tmp_path: Path) -> None:
+    """The first may pass, and the next may be the one to mend."""
+    topics, broker = secured.topics("watched"), secured.authority
+    secured.allow(*rights("watched", topics).values())
+    wired = Config.model_validate(settings("", "watched", topics, tmp_path, kafka=secured.kafka("scram", "wrong")))
+    reports: list[Report] = []
+    watch = TopicWatch(reports.append)
+    watch.add(7, wired, identity_of(wired, (None, None), ({0: 0}, {0: 0})), dict)
+
+    def seen(times: int) -> list[str]:
+        reports.clear()
+        for _ in range(times):
+            watch.look()
+        return [str(report) for report in reports]
+
+    (refused,) = seen(4)
+    assert "does not let us in" in refused
+    secured.identity("scram", broker.identity("broker", at="DNS:elsewhere.example"))
+    (distrusted,) = seen(2)
+    assert "is for another host" in distrusted
+    secured.identity("scram", broker.identity("broker"))
+    secured.password("wrong")
+    assert seen(2) == [f"Kafka at {secured.broker.secured('scram')} answers again."]
+    secured.password(PASSWORD)
 
 
 def test_tokens_that_are_renewed_that_are_missing_and_that_nobody_finds(

@@ -10,6 +10,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewPartitions
 from tests.serving.conftest import Pair
+from tests.serving.inside import site
 from tests.serving.rig import App, Records, config
 from tests.serving.trouble import delete_topic, fresh_name, jvm_of, live_row, make_topic, names, user, wait_for_row
 from tests.waiting import wait_until
@@ -89,3 +90,24 @@ def test_a_topic_that_is_made_again_is_read_anew(broker: EmbeddedBroker, app: Ap
     wait_until(lambda: names(app) == {f"z {number}" for number in range(5)}, timeout_s=90)
     assert {row["name"].split()[0] for row in app.rows("final_ui")} == {"z"}
     assert any(f"Generation {before['generation']} cannot go on" in line for line in app.logs)
+
+
+def test_what_cannot_go_on_stands_still_until_there_is_another(
+    broker: EmbeddedBroker, app: App, new_topic: Callable[..., str]
+) -> None:
+    """Else rows of a topic that was made again would come among those of the old one, for as long as a build takes."""
+    users, accounts = new_topic(), new_topic()  # without records, so that Spark misses none of them
+    app.verdict(app.control({"usersTopic": users, "accountsTopic": accounts}))
+    before = app.wait_for(lambda status: status["usersTopic"] == users, "the swap")["generation"]
+    delete_topic(broker.bootstrap, accounts)  # so that nothing can be built
+    delete_topic(broker.bootstrap, users)
+    make_topic(broker.bootstrap, users, 1)
+    app.wait_for(lambda status: status["state"] == "stale" and "made again" in status["message"], "that it stands")
+    wait_until(lambda: not site(app).engine.running, "no query")
+    tries = sum("TOPIC_NOT_FOUND" in line for line in app.logs)
+    Records(broker.bootstrap).send(users, [user(number) for number in range(50)])
+    wait_until(lambda: sum("TOPIC_NOT_FOUND" in line for line in app.logs) > tries, "one more try")
+    assert (app.status["generation"], names(app)) == (before, set())
+    make_topic(broker.bootstrap, accounts, 1)
+    app.wait_for(lambda status: status["generation"] > before and status["state"] == "live", "a rebuild")
+    assert len(names(app)) == 50

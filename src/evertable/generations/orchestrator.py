@@ -240,6 +240,8 @@ class Orchestrator:
     def _break(self, number: int, reason: str) -> None:
         if number in self._life.generations:
             self._desk.say("ERROR", f"Generation {number} cannot go on: {reason}")
+            if self._life.generations[number].state is State.LIVE:
+                _work(self._running[number].halt)  # its tables stay as they are: more may be another topic's rows
             self._do(self._life.failed(number, reason, time.monotonic()))
 
     # --- what is wanted
@@ -349,11 +351,10 @@ class Orchestrator:
             self._do(self._life.failed(number, reason, moment))
         else:
             running = self._running[number]
-            feed = running.feed
             if running.identity is not None:
                 self._watch.add(number, self._config.rewired(running.wiring), running.identity, running.positions)
             self._do(self._life.started(number, moment))
-            if feed is not None and feed.is_caught_up:
+            if running.is_warm:
                 self._do(self._life.caught_up(number, moment))
 
     def _publish(self, number: int) -> None:

@@ -94,6 +94,8 @@ class Running:
     identity: Identity | None = None
     started: Started | None = None
     progress: Progress | None = None
+    is_warm: bool = False
+    """Whether its tables hold all that the topics held at the build, and these are the topics still."""
     stale: str = ""
     """Why its query does not run at the moment; empty if it does."""
     fresh: float = field(default_factory=time.monotonic)
@@ -152,6 +154,7 @@ class Running:
                 if why := mismatch(self.identity, now):
                     self.on_failure(TopicRecreatedError(why))
                 else:
+                    self.is_warm = True
                     self.on_caught_up()
             return
 

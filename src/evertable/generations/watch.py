@@ -14,16 +14,16 @@ from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import ListOffsetsResultInfo, OffsetSpec
 
 from evertable.changelog.caught_up import SourcePartition
+from evertable.changelog.outages import Reminder
 from evertable.changelog.schema import Side
 from evertable.changelog.trouble import MISSING, Admin
 from evertable.config import Config, Role, Source
+from evertable.errors import EvertableError, KeptOutError
 from evertable.generations.identity import Identity, SourceIdentity
 from evertable.generations.observed import MISSES, KafkaAway, KafkaBack, Observed, Report, SourceHistory
 from evertable.generations.topic_ids import describe, id_of
 
-INTERVAL_S = 3.0
-AGAIN_S = 1.0
-"""After a look that was not answered."""
+INTERVAL_S = 1.0
 TIMEOUT_S = 3.0
 _EARLIEST, _LATEST = OffsetSpec.earliest(), OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
@@ -40,6 +40,7 @@ class _Cluster:
     def __init__(self, properties: Mapping[str, Any], timeout_s: float) -> None:
         self.servers = str(properties.get("bootstrap.servers", ""))
         self.missed = 0
+        self.trouble_said = Reminder()
         self._timeout_s = timeout_s
         self._admin = Admin(properties)
 
@@ -57,9 +58,9 @@ class _Cluster:
                 return None
             raise
 
-    def explain(self, problem: KafkaException, topic: str) -> str:
+    def explain(self, problem: KafkaException, topic: str) -> EvertableError:
         """What keeps it from being looked at."""
-        return str(self._admin.explain(problem, topic))
+        return self._admin.explain(problem, topic)
 
     def _ask(self, partitions: Iterable[TopicPartition], spec: OffsetSpec) -> Answers:
         asked = dict.fromkeys(partitions, spec)
@@ -84,8 +85,8 @@ class _Source:
 class TopicWatch:
     """Reports, once each, what happens to the topics that are read; any thread may tell it of generations.
 
-    ``on_report`` is called on the watch's thread. A cluster that does not answer, twice, is one report, and one when
-    it does again; meanwhile nothing is said about its topics.
+    ``on_report`` is called on the watch's thread. A cluster that does not answer, twice, is reported, again if the
+    cause is another one or it lasts, and when it does answer; meanwhile nothing is said about its topics.
     """
 
     def __init__(
@@ -165,17 +166,11 @@ class TopicWatch:
         self.close()
 
     def _run(self) -> None:
-        while not self._closing.wait(self._pause_s):
+        while not self._closing.wait(self._interval_s):
             try:
                 self.look()
             except Exception:  # whoever listens or tells positions may fail; the next look may not
                 log.exception("watch_failed")
-
-    @property
-    def _pause_s(self) -> float:
-        with self._lock:
-            missed = any(cluster.missed for cluster in self._clusters.values())
-        return min(AGAIN_S, self._interval_s) if missed else self._interval_s
 
     def _cluster(self, properties: Mapping[str, Any]) -> _Cluster:
         key = frozenset(properties.items())
@@ -197,10 +192,12 @@ class TopicWatch:
                 found[topic] = cluster.look(topic)
             except KafkaException as problem:
                 cluster.missed += 1
-                if cluster.missed == MISSES:
-                    self._on_report(KafkaAway(cluster.servers, cluster.explain(problem, topic)))
+                why = cluster.explain(problem, topic)
+                kind = str(why) if isinstance(why, KeptOutError) else why.condition
+                if cluster.missed >= MISSES and cluster.trouble_said.due(kind):
+                    self._on_report(KafkaAway(cluster.servers, str(why)))
                 return None
-        if cluster.missed >= MISSES:
+        if cluster.trouble_said.over():
             self._on_report(KafkaBack(cluster.servers))
         cluster.missed = 0
         return found
