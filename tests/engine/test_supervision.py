@@ -75,6 +75,13 @@ def test_a_log_that_cannot_be_written_is_told_at_once(tmp_path: Path) -> None:
         Engine(EngineSettings(log=tmp_path / "no-such-folder" / "log")).open()
 
 
+def test_one_that_is_closed_before_it_is_open_does_not_wait(supervise: Callable[..., Supervised]) -> None:
+    engine = supervise().engine
+    engine.close()
+    with pytest.raises(EngineError, match="Spark did not start: it was closed meanwhile"):
+        engine.open(timeout_s=10)
+
+
 def test_a_wanted_generation_comes_back_after_the_childs_death(supervise: Callable[..., Supervised]) -> None:
     supervised = supervise()
     supervised.engine.open()

@@ -92,6 +92,7 @@ def test_a_topic_that_is_made_again_is_read_anew(broker: EmbeddedBroker, app: Ap
     assert any(f"Generation {before['generation']} cannot go on" in line for line in app.logs)
 
 
+@pytest.mark.timeout(240)
 def test_what_cannot_go_on_stands_still_until_there_is_another(
     broker: EmbeddedBroker, app: App, new_topic: Callable[..., str]
 ) -> None:

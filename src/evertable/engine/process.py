@@ -92,12 +92,13 @@ class Engine:
         find_java(), jar_paths("connector"), operator_jar()  # what is missing is said here, not on the keeper's thread
         self._keeper.start()
         with self._changed:
-            self._changed.wait_for(lambda: self._ready or self._death, timeout_s)
+            self._changed.wait_for(lambda: self._ready or self._death or self._closing.is_set(), timeout_s)
             ready, death = self._ready, self._death
         if ready:
             return ready
+        closed = "it was closed meanwhile" if self._closing.is_set() else ""
         self.close()
-        why = death.reason if death else f"no answer within {timeout_s:g} s"
+        why = death.reason if death else closed or f"no answer within {timeout_s:g} s"
         raise EngineError(f"Spark did not start: {why}.", f"Its log: {self._settings.log or 'on standard error'}.")
 
     def listen(self, listener: Listener | None) -> None:
