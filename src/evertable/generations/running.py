@@ -31,6 +31,8 @@ from evertable.tables.table import Table
 
 LOOK_S, AGAIN_S = 3.0, 0.5
 """For Kafka to answer, and until it is asked again."""
+FORGET_S, FORGET_AGAIN_S = 5.0, 0.1
+"""For a checkpoint to be gone, and until it is looked at again."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +61,15 @@ class Site:
         return f"{self.checkpoints}/g{generation:06d}"
 
     def forget_checkpoint(self, generation: int) -> None:
-        """Deletes it; one that is not in the local file system is left to its owner."""
+        """Deletes it; one that is not in the local file system is left to its owner.
+
+        A task that was just stopped may still write there. What is left after a while, the next start deletes.
+        """
         path = self.checkpoint(generation).removeprefix("file://")
-        if "://" not in path:
+        deadline = time.monotonic() + FORGET_S
+        while "://" not in path and Path(path).exists() and time.monotonic() < deadline:
             shutil.rmtree(path, ignore_errors=True)
+            time.sleep(FORGET_AGAIN_S)
 
     def delete(self, generation: int) -> None:
         """Deletes what an ended generation has left."""
