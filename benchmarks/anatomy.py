@@ -26,7 +26,7 @@ from benchmarks.engine import Bench
 from benchmarks.figures import note
 from benchmarks.peers.evertable import KEYS, newest, stamps
 from benchmarks.served import viewer
-from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from evertable.broker import EmbeddedBroker
@@ -179,7 +179,7 @@ def send(bootstrap: str, topic: str, messages: str) -> None:
     done = threading.Event()
     reading = threading.Thread(target=_consume, args=(bootstrap, topic, readable, done))
     reading.start()
-    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0, "enable.idempotence": True})
+    producer = topics.paced_producer(bootstrap, topic)
     begin = time.perf_counter()
     for i in range(int(messages)):
         while time.perf_counter() < begin + i / RATE:  # poll() returns for each acknowledgement

@@ -69,9 +69,16 @@ def config(bootstrap: str, users: str, accounts: str, join: JoinType, trigger: s
     )
 
 
+def paced_producer(bootstrap: str, topic: str) -> Producer:
+    """Sends each record at once, also the first: an idempotent one may wait half a second for an id before."""
+    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0, "acks": "all"})
+    producer.list_topics(topic, timeout=10)  # connects
+    return producer
+
+
 def send_paced(bootstrap: str, topic: str, keys: int, messages: int, rate: float) -> None:
     """Accounts stamped with the time they were sent, evenly paced."""
-    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0, "enable.idempotence": True})
+    producer = paced_producer(bootstrap, topic)
     begin = time.perf_counter()
     for i in range(messages):
         time.sleep(max(0.0, begin + i / rate - time.perf_counter()))
