@@ -135,12 +135,12 @@ def measure(system: System, pair: Pair, join: str, accounts: int, seconds: float
 def swaps(systems: list[Callable[[], System]], bootstrap: str, rounds: int) -> None:
     print("\nA swap of 100,000 rows: seconds until an open viewer sees the new topics, until any does, until all of")
     print("their rows are there, and how long that viewer had no row, an error or only some of the rows")
-    pairs = {
-        called: topics.spread(bootstrap, SWAPPED.users, SWAPPED.accounts, f"swap-{called}", called)
-        for called in ("one", "two")
-    }
     for system in systems:
         with system() as running:
+            own, counts = time.time_ns(), (SWAPPED.users, SWAPPED.accounts)  # bad records come in the end
+            pairs = {
+                called: topics.spread(bootstrap, *counts, f"swap-{called}-{own}", called) for called in ("one", "two")
+            }
             for number in range(rounds + 1):  # the first one warms up
                 called = ("one", "two")[number % 2]
                 if number == 0:
