@@ -74,7 +74,6 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
         yield followed
 
 
-@pytest.mark.timeout(600)  # the whole page, with two starts of Spark
 def test_every_command_does_what_the_page_shows(trial: Trial) -> None:
     assert told_otherwise(trial.reader.typed) == ""
     assert set(trial.exit_codes) == {0}  # those that go on until Ctrl-C

@@ -42,7 +42,6 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
         yield somebody
 
 
-@pytest.mark.timeout(600)  # all commands, with a start of Kafka and of Spark
 def test_every_command_does_its_work(reader: Reader) -> None:
     assert told_otherwise(reader.typed) == ""
     typed = {typed.step.command.split("evertable ")[-1].split()[0] for typed in reader.typed}

@@ -5,9 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+PATIENCE_S = 240
+"""On a very busy machine; a quiet one takes a tenth of it."""
+
 
 def wait_until(
-    done: Callable[[], object], what: str | Callable[[], str] = "what the test waits for", timeout_s: float = 60
+    done: Callable[[], object], what: str | Callable[[], str] = "what the test waits for", timeout_s: float = PATIENCE_S
 ) -> None:
     """Returns when ``done()`` is true; looks often."""
     deadline = time.monotonic() + timeout_s

@@ -55,6 +55,24 @@ def test_repeats_count_once() -> None:
     assert not watch.done
 
 
+def test_rows_of_two_tries_are_not_enough() -> None:
+    """One wrote the left row, the other the right one; it writes their pair when it comes to the left row again."""
+    tries = 1
+    watch = CaughtUp({(LEFT, 0): Span(0, 1), (RIGHT, 0): Span(0, 1)}, lambda: tries > 1)
+    watch.saw(changes((LEFT, 0, 0), (LEFT, 0, 1), (RIGHT, 0, 0)))
+    assert watch.missing == {(RIGHT, 0): Span(0, 1)}
+    tries = 2
+    watch.saw(changes((RIGHT, 0, 1)))
+    assert watch.missing == {(LEFT, 0): Span(0, 1), (RIGHT, 0): Span(0, 1)}
+    watch.read_to({0: 8})
+    watch.committed({(LEFT, 0): 1, (RIGHT, 0): 2}, {0: 8})
+    assert watch.missing == {(LEFT, 0): Span(0, 1)}
+    watch.committed({(LEFT, 0): 2, (RIGHT, 0): 2}, {0: 10})
+    assert not watch.done
+    watch.read_to({0: 10})
+    assert watch.done
+
+
 def test_the_last_offset_alone_is_not_enough() -> None:
     """With several shuffle partitions it may overtake the ones before it."""
     watch = CaughtUp({(LEFT, 0): Span(0, 2)})

@@ -123,7 +123,7 @@ class Server:
         """In order; raises if it does not end as it should, or leaves a process behind."""
         code = self.life.end()
         assert (code, self.life.lines[-1]) == (0, "Stopped."), f"it ended with {code}: {self.life.lines[-5:]}"
-        wait_until(lambda: not self.processes(), lambda: f"the end of {self.told()}", 60)
+        wait_until(lambda: not self.processes(), lambda: f"the end of {self.told()}")
 
     def processes(self) -> list[int]:
         """All that it has started, and itself, by the environment that they inherit."""

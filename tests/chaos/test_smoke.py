@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from tests.chaos.run import run
 from tests.chaos.schedule import Act, Kind
 
@@ -19,7 +18,6 @@ ACTS = [
 ]
 
 
-@pytest.mark.timeout(180)
 def test_a_little_chaos_changes_nothing(broker: EmbeddedBroker, tmp_path: Path) -> None:
     said: list[str] = []
     assert run(broker, tmp_path, 1, ACTS, said.append) == [], "\n".join(said)

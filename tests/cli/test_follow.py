@@ -58,7 +58,6 @@ def changelogs(broker: EmbeddedBroker, app: str) -> set[str]:
     return {t for t in AdminClient({"bootstrap.servers": broker.bootstrap}).list_topics().topics if f".{app}." in t}
 
 
-@pytest.mark.timeout(120)
 def test_rows_matches_and_rejects_are_printed_live_until_ctrl_c(
     broker: EmbeddedBroker, new_topic: Callable[..., str], write_config: WriteConfig
 ) -> None:
@@ -97,7 +96,6 @@ def test_rows_matches_and_rejects_are_printed_live_until_ctrl_c(
     assert not Path(said.group(1)).parent.exists()
 
 
-@pytest.mark.timeout(120)
 def test_once_ends_by_itself_and_two_at_a_time_do_not_meet(
     broker: EmbeddedBroker, new_topic: Callable[..., str], write_config: WriteConfig
 ) -> None:
@@ -144,7 +142,6 @@ def test_ctrl_c_ends_it_at_once_while_kafka_does_not_answer(write_config: WriteC
         assert process.wait(5) == -signal.SIGINT
 
 
-@pytest.mark.timeout(60)
 def test_when_spark_does_not_start_its_log_is_there_to_read(
     broker: EmbeddedBroker, new_topic: Callable[..., str], write_config: WriteConfig
 ) -> None:
@@ -163,7 +160,6 @@ def test_when_spark_does_not_start_its_log_is_there_to_read(
     assert changelogs(broker, users) == set()
 
 
-@pytest.mark.timeout(60)
 def test_ctrl_c_while_spark_starts_ends_it_and_leaves_nothing(
     broker: EmbeddedBroker, new_topic: Callable[..., str], write_config: WriteConfig
 ) -> None:

@@ -13,9 +13,6 @@ from tests.engine.test_joins import assert_equals_reference
 from evertable.config import JoinType
 from evertable.engine.process import Engine
 
-PATIENCE_S = 240
-"""Executors begin cold, and share this machine with all else."""
-
 
 class Joins:
     """One generation for each join; what is sent goes to all of them."""
@@ -28,7 +25,7 @@ class Joins:
 
     def read(self) -> None:
         for generation in self.all:
-            generation.read(PATIENCE_S)
+            generation.read()
 
     def assert_equal_reference(self) -> None:
         for join, generation in zip(JoinType, self.all, strict=True):

@@ -58,7 +58,7 @@ class Daemon:
         return found[0] if found else None
 
     def wait_said(self, pattern: str) -> str:
-        wait_until(lambda: self.said(pattern) or self._process.poll() is not None, f"{pattern} in {self.log}", 90)
+        wait_until(lambda: self.said(pattern) or self._process.poll() is not None, f"{pattern} in {self.log}")
         found = self.said(pattern)
         assert found, self.log.read_text(errors="replace")
         return found

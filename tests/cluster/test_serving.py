@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from tests.cluster.conftest import SPARK
 from tests.cluster.spark_cluster import CORES, SparkCluster
 from tests.serving.inside import PLACE, at_once, site
@@ -17,7 +16,6 @@ from evertable.broker import EmbeddedBroker
 from evertable.config.joins import JoinType
 
 
-@pytest.mark.timeout(300)
 def test_a_swap_and_a_rollback_on_a_cluster(
     broker: EmbeddedBroker, new_topic: Callable[..., str], cluster: SparkCluster, tmp_path: Path
 ) -> None:
@@ -31,15 +29,15 @@ def test_a_swap_and_a_rollback_on_a_cluster(
     }
     engine = {"master": cluster.url, "interval_s": 5, "checkpoint_dir": str(tmp_path / "checkpoints"), "spark": SPARK}
     with App(config(broker.bootstrap, "cluster", topics, tmp_path, sources=sources, engine=engine)) as app:
-        wait_until(lambda: app.status.get("state") == "live", lambda: str(app.logs[-3:]), 180)
+        wait_until(lambda: app.status.get("state") == "live", lambda: str(app.logs[-3:]))
         assert Counter(at_once(app).joined) == at_once(app).reference(JoinType.LEFT)
         verdict = app.verdict(app.control({"joinType": "natural"}))
         assert (verdict["result"], verdict["reason"]) == ("applied", "")
         assert Counter(at_once(app).joined) == at_once(app).reference(JoinType.NATURAL)
         records.send(topics[1], [{"userId": "u3", "accountType": "late", "balance": 1.0}])
-        wait_until(lambda: "late" in {row["accountType"] for row in app.rows("final_ui")}, "the late row", 90)
+        wait_until(lambda: "late" in {row["accountType"] for row in app.rows("final_ui")}, "the late row")
         assert app.http.post("/api/rollback").status_code == 202
         app.wait_for(lambda status: status["joinType"] == "left", "the rollback")
-        wait_until(lambda: len(at_once(app).accounts) == 61, "the late row after the rollback", 90)
+        wait_until(lambda: len(at_once(app).accounts) == 61, "the late row after the rollback")
         assert Counter(at_once(app).joined) == at_once(app).reference(JoinType.LEFT)
-        wait_until(lambda: (site(app).engine.free_slots() or 0) > CORES, "both workers' slots", 90)
+        wait_until(lambda: (site(app).engine.free_slots() or 0) > CORES, "both workers' slots")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.cluster.conftest import SPARK
-from tests.cluster.generations import PATIENCE_S, joins
+from tests.cluster.generations import joins
 from tests.cluster.spark_cluster import CORES, SparkCluster
 from tests.engine.test_crashes import committed, slowly
 from tests.engine.test_joins import packed
@@ -40,13 +40,13 @@ def test_all_joins_go_on_from_their_checkpoints(
         for generation in all_joins.all:
             generation.start()
         all_joins.read()
-        wait_until(lambda: committed(heard, all_joins.all), "a commit", PATIENCE_S)
-        wait_until(lambda: heard_slots(heard) == 2 * CORES, "both workers", PATIENCE_S)
+        wait_until(lambda: committed(heard, all_joins.all), "a commit")
+        wait_until(lambda: heard_slots(heard) == 2 * CORES, "both workers")
         before = sum(isinstance(event, Started) for event in heard)
         sender = threading.Thread(target=first.send, args=(slowly(records[third:]),))
         sender.start()
         flowing = len(first.seen) + 50
-        first.read_until(lambda: len(first.seen) > flowing, PATIENCE_S)
+        first.read_until(lambda: len(first.seen) > flowing)
         cluster.workers.pop(0).kill()
         sender.join()
         all_joins.read()
@@ -78,17 +78,17 @@ def test_viewers_keep_their_tables_and_their_generation(
     engine = {"master": cluster.url, "interval_s": 5, "checkpoint_dir": str(tmp_path / "checkpoints"), "spark": SPARK}
     configuration = config(broker.bootstrap, "cluster-death", topics, tmp_path, sources=sources, engine=engine)
     with App(configuration) as app:
-        wait_until(lambda: app.status.get("state") == "live", "a live generation", PATIENCE_S)
+        wait_until(lambda: app.status.get("state") == "live", "a live generation")
         for worker in cluster.workers:
             worker.kill()
         cluster.workers.clear()
-        wait_until(lambda: app.status["state"] == "stale", lambda: str(app.status), PATIENCE_S)
+        wait_until(lambda: app.status["state"] == "stale", lambda: str(app.status))
         assert len(at_once(app).users) == 20
         records.send(topics[0], [{"userId": "u3", "name": "a late", "age": 1}])
         cluster.add_worker()
         cluster.add_worker()
-        wait_until(lambda: len(at_once(app).users) == 21, lambda: f"{app.status} {app.logs[-3:]}", PATIENCE_S)
-        wait_until(lambda: app.status["state"] == "live", lambda: str(app.status), PATIENCE_S)
+        wait_until(lambda: len(at_once(app).users) == 21, lambda: f"{app.status} {app.logs[-3:]}")
+        wait_until(lambda: app.status["state"] == "live", lambda: str(app.status))
         seen = at_once(app)
         assert Counter(seen.joined) == seen.reference(JoinType.LEFT)
         assert (app.status["generation"], app.publication) == (1, 1)

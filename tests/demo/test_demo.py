@@ -36,7 +36,7 @@ class Demo:
         self._reading.start()
 
     def wait(self) -> None:
-        wait_until(lambda: "Ctrl-C stops everything." in self.lines or self.process.poll() is not None, self.said, 100)
+        wait_until(lambda: "Ctrl-C stops everything." in self.lines or self.process.poll() is not None, self.said)
         assert self.process.poll() is None, self.said()
 
     def end(self) -> None:
@@ -69,7 +69,6 @@ def demo(evertable: Path, tmp_path: Path) -> Iterator[Demo]:
         started.end()
 
 
-@pytest.mark.timeout(400)  # the wheel is installed first
 def test_all_that_it_promises(demo: Demo, evertable: Path, tmp_path: Path) -> None:
     """Each command that it prints does what it says; Ctrl-C leaves no process and no file."""
     exported = re.search(r"export EVERTABLE_URL=(\S+) EVERTABLE_TOKEN=(\S+)", demo.said())

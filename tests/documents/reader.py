@@ -174,7 +174,7 @@ class Reader:
                 return httpx.get(f"{self.url}/readyz").status_code == 200
             return False
 
-        wait_until(ready, lambda: self.terminals[-1].said, PATIENCE_S)
+        wait_until(ready, lambda: self.terminals[-1].said)
 
     def terminal(self, command: str) -> Terminal:
         """The last one that a command with this text runs in."""

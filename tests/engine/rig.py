@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from confluent_kafka import Producer
+from tests.waiting import PATIENCE_S
 
 from evertable.changelog.changes import Changes
 from evertable.changelog.ids import partition_and_offset
@@ -112,19 +113,19 @@ class Generation:
         assert producer.flush(60) == 0, "Kafka did not take all records"
         return places
 
-    def read(self, timeout_s: float = 60) -> Self:
+    def read(self) -> Self:
         """Reads the changelog until every record that was sent has shown up, and then until it is quiet."""
-        self.read_until(lambda: self.seen >= self.sent.keys(), timeout_s)
+        self.read_until(lambda: self.seen >= self.sent.keys())
         while self._poll(0.3):  # further matches of rows already seen
             pass
         return self
 
-    def read_until(self, done: Callable[[], bool], timeout_s: float = 60) -> None:
-        deadline = time.monotonic() + timeout_s
+    def read_until(self, done: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + PATIENCE_S
         while not done():
             self._poll(0.2)
             assert time.monotonic() < deadline, (
-                f"missing after {timeout_s} s: {sorted(self.sent.keys() - self.seen)[:9]}"
+                f"missing after {PATIENCE_S} s: {sorted(self.sent.keys() - self.seen)[:9]}"
             )
 
     @property

@@ -87,7 +87,6 @@ def test_progress_tells_what_is_committed_on_both_sides(
     engine.listen(None)
 
 
-@pytest.mark.timeout(180)
 def test_a_query_whose_kafka_does_not_answer_holds_up_no_other(engine: Engine, new_generation: NewGeneration) -> None:
     """It takes its own time to stop; others start, run and stop meanwhile."""
     nobody = {"bootstrap.servers": "127.0.0.1:1", "default.api.timeout.ms": "4000", "request.timeout.ms": "2000"}
@@ -101,7 +100,6 @@ def test_a_query_whose_kafka_does_not_answer_holds_up_no_other(engine: Engine, n
         stopping.join()
 
 
-@pytest.mark.timeout(180)
 def test_on_a_broker_that_creates_topics_a_deleted_changelog_stays_deleted(engine: Engine, tmp_path: Path) -> None:
     """Neither a missing source nor a retired changelog is brought into being by asking for it."""
     with EmbeddedBroker(properties={"auto.create.topics.enable": "true"}) as broker:

@@ -203,7 +203,9 @@ def test_a_failure_that_may_pass_is_tried_again_until_stopped(supervise: Callabl
     supervised.engine.open()
     supervised.engine.start(spec())
     supervised.wait(lambda: supervised.count(Failed) >= 4)
+    assert supervised.engine.has_begun_again(7)
     supervised.engine.stop(7)
+    assert not supervised.engine.has_begun_again(7)
     assert supervised.engine.running == frozenset()
     again = supervised.engine._start_again
     supervised.wait(lambda: not any(getattr(thread, "function", None) == again for thread in threading.enumerate()))
@@ -214,6 +216,7 @@ def test_slots_are_counted_over_all_generations(supervise: Callable[..., Supervi
     supervised = supervise()
     supervised.engine.open()
     supervised.engine.start(spec())
+    assert not supervised.engine.has_begun_again(7)
     with pytest.raises(NotEnoughSlotsError, match=r"needs 9 .* 7 are free"):
         supervised.engine.start(spec(number=8))
     supervised.engine.stop(7)

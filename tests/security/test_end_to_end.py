@@ -6,7 +6,6 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-import pytest
 from tests.security.conftest import Secured, rights
 from tests.serving.rig import App, Http, config
 from tests.waiting import wait_until
@@ -14,13 +13,10 @@ from tests.waiting import wait_until
 from evertable.broker import EmbeddedBroker
 from evertable.client import Client
 
-PATIENCE_S = 240
-"""On a very busy machine; a quiet one takes a tenth of it."""
-
 
 def live(app: Http) -> dict[str, Any]:
     """The status, once a generation is live."""
-    wait_until(lambda: app.status.get("state") == "live", lambda: "\n".join(app.logs), PATIENCE_S)
+    wait_until(lambda: app.status.get("state") == "live", lambda: "\n".join(app.logs))
     return app.status
 
 
@@ -32,7 +28,6 @@ def joined(app: Http) -> set[str]:
     return {str(name).partition(" ")[0] for (name,) in page.rows}
 
 
-@pytest.mark.timeout(2 * PATIENCE_S)
 def test_by_password_with_changelogs_on_another_cluster(
     secured: Secured, broker: EmbeddedBroker, tmp_path: Path
 ) -> None:

@@ -13,7 +13,7 @@ import pytest
 from tests.security.authority import Authority
 from tests.security.conftest import PASSWORD, USER, Secured, rights
 from tests.security.secrets import in_topics, leaks, on_command_lines, on_disk, shown, spellings
-from tests.security.test_end_to_end import PATIENCE_S, joined, live
+from tests.security.test_end_to_end import joined, live
 from tests.serving.process import SERVE, Process
 from tests.serving.rig import settings
 from tests.waiting import wait_until
@@ -22,8 +22,6 @@ from evertable.config import Config
 from evertable.generations.identity import identity_of
 from evertable.generations.observed import Report
 from evertable.generations.watch import TopicWatch
-
-pytestmark = pytest.mark.timeout(3 * PATIENCE_S)  # each is many troubles, and a start of Spark
 
 
 def heard(lines: Iterable[str], *words: str) -> int:
@@ -38,7 +36,7 @@ def said(app: Process, *words: str, before: int = 0) -> None:
     def told() -> bool:
         return heard(app.logs, *words) > before and heard(app.lines, *words) > before
 
-    wait_until(told, lambda: f"{words} in\n" + "\n".join(app.logs), PATIENCE_S)
+    wait_until(told, lambda: f"{words} in\n" + "\n".join(app.logs))
     print(f"told after {time.monotonic() - begun:4.1f} s: {' … '.join(words)}")  # noqa: T201 - for docs/SECURITY.md
 
 
@@ -106,7 +104,7 @@ def test_a_certificate_that_has_expired_and_rights_that_are_taken_away_in_mid_ru
         secured.records.send(topics[0], [{"userId": "u1", "name": "later", "age": 1}])
         secured.allow(needed["changelogs"])
         said(running, "is read again")
-        wait_until(lambda: running.rows("users_ui", filter="name = 'later'"), "the row that came meanwhile", PATIENCE_S)
+        wait_until(lambda: running.rows("users_ui", filter="name = 'later'"), "the row that came meanwhile")
         assert generation == running.status["generation"]
 
 
@@ -155,10 +153,10 @@ def test_tokens_that_are_renewed_that_are_missing_and_that_nobody_finds(
         before = heard(running.logs, "No token for Kafka")
         secured.tokens.close()
         said(running, "NOT_AUTHENTICATED", "No token for Kafka", before=before)
-        wait_until(lambda: "No token for Kafka" in running.status.get("message", ""), "what is wrong now", PATIENCE_S)
+        wait_until(lambda: "No token for Kafka" in running.status.get("message", ""), "what is wrong now")
         secured.records.send(topics[0], [{"userId": "u1", "name": "later", "age": 1}])
         secured.tokens.open()
-        wait_until(lambda: running.rows("users_ui", filter="name = 'later'"), "the row that came meanwhile", PATIENCE_S)
+        wait_until(lambda: running.rows("users_ui", filter="name = 'later'"), "the row that came meanwhile")
         assert running.end() == 0
         terminal = ("terminal", "\n".join(running.lines).encode())
     checked = subprocess.run([sys.executable, *SERVE, "check", str(tmp_path / "evertable.yaml")], capture_output=True)
@@ -181,7 +179,7 @@ def renewed_without_a_gap(secured: Secured, running: Process, topic: str) -> Non
         sent += 1
         secured.records.send(topic, [{"userId": "x", "name": f"x {sent}", "age": sent}])
         begun = time.monotonic()
-        wait_until(arrived, f"row {sent}", PATIENCE_S)
+        wait_until(arrived, f"row {sent}")
         longest = max(longest, time.monotonic() - begun)
     print(f"{sent} rows, the slowest after {longest:.1f} s")  # noqa: T201
     ages = [row["age"] for row in running.rows("users_ui", filter="userId = 'x'")]

@@ -47,7 +47,7 @@ class Audience:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        wait_until(lambda: self.problems or 0 not in self.publications(), "a page for every viewer", 60)
+        wait_until(lambda: self.problems or 0 not in self.publications(), "a page for every viewer")
         return self
 
     def __exit__(

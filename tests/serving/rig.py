@@ -106,6 +106,9 @@ class Http:
     def logs(self) -> list[str]:
         return [row["msg"] for row in self.rows("orchestrator_logs")]
 
+    def _story(self) -> str:
+        return "\n".join(f"{row['ts']} {row['msg']}" for row in self.rows("orchestrator_logs"))
+
     def control(self, message: Mapping[str, Any]) -> tuple[int, int]:
         """Sends a control message and says where it stands."""
         answer = self.http.post("/api/control", json=message)
@@ -119,11 +122,11 @@ class Http:
             rows = self.rows("control_raw", filter=f"partition = {place[0]} and offset = {place[1]}")
             return [row for row in rows if row["result"] != "pending"]
 
-        wait_until(found, f"the verdict on {place}", 90)
+        wait_until(found, lambda: f"the verdict on {place}\n{self._story()}")
         return found()[0]
 
     def wait_for(self, condition: Callable[[dict[str, Any]], bool], what: str = "the status") -> dict[str, Any]:
-        wait_until(lambda: condition(self.status), what, 90)
+        wait_until(lambda: condition(self.status), lambda: f"{what}; {self.status}\n{self._story()}")
         return self.status
 
     def wait_live(self) -> dict[str, Any]:

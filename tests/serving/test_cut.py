@@ -19,7 +19,6 @@ from evertable.engine.spec import GenerationSpec
 from evertable.generations.watch import TopicWatch
 
 
-@pytest.mark.timeout(240)
 def test_a_topic_that_is_cut_before_it_is_read_is_built_anew(
     broker: EmbeddedBroker,
     new_topic: Callable[..., str],
@@ -46,7 +45,6 @@ def test_a_topic_that_is_cut_before_it_is_read_is_built_anew(
         assert any("begins at offset 4 of partition 0, and 0 was to be read next" in line for line in app.logs)
 
 
-@pytest.mark.timeout(240)
 def test_a_topic_that_is_made_again_before_it_is_read_is_built_anew(
     broker: EmbeddedBroker,
     new_topic: Callable[..., str],

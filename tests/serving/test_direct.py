@@ -47,14 +47,14 @@ def test_a_missing_topic_is_named_and_waited_for(
     records.send(missing, [user(1), user(2)])
     app.wait_live()
     assert app.http.get("/readyz").status_code == 200
-    wait_until(lambda: names(app) == {"a 1", "a 2"}, timeout_s=90)
+    wait_until(lambda: names(app) == {"a 1", "a 2"})
 
 
 def test_a_wish_is_applied_directly_and_so_is_a_rollback(app: App, missing: str, pairs: dict[str, Pair]) -> None:
     assert app.verdict(app.control({"usersTopic": pairs["b"][0], "joinType": "inner"}))["result"] == "applied"
     status = app.status
     assert (status["usersTopic"], status["joinType"]) == (pairs["b"][0], "inner")
-    wait_until(lambda: len(names(app)) == 20, timeout_s=90)
+    wait_until(lambda: len(names(app)) == 20)
     refused = app.http.post("/api/control", json={"joinType": "outer"}).json()
     assert (refused["result"], refused["reason"].split(":")[0]) == ("rejected", "UNKNOWN_JOIN_TYPE")
     refused = app.http.post("/api/control", json={"usersTopic": f"{missing}y"}).json()
@@ -64,7 +64,7 @@ def test_a_wish_is_applied_directly_and_so_is_a_rollback(app: App, missing: str,
     assert app.verdict((rollback["partition"], rollback["offset"]))["result"] == "applied"
     status = app.status
     assert (status["usersTopic"], status["joinType"]) == (missing, "left")
-    wait_until(lambda: names(app) == {"a 1", "a 2"}, timeout_s=90)
+    wait_until(lambda: names(app) == {"a 1", "a 2"})
 
 
 def test_an_eager_swap_is_published_before_it_is_warm(app: App, pairs: dict[str, Pair]) -> None:
@@ -74,4 +74,4 @@ def test_an_eager_swap_is_published_before_it_is_warm(app: App, pairs: dict[str,
         assert app.status["usersTopic"] == pairs["c"][0]
         assert names(app) == set()
         may_go_on.set()
-    wait_until(lambda: len(names(app)) == 30, lambda: f"30 names: {sorted(names(app))}, {app.status}", 90)
+    wait_until(lambda: len(names(app)) == 30, lambda: f"30 names: {sorted(names(app))}, {app.status}")

@@ -32,7 +32,6 @@ def topics(own_broker: EmbeddedBroker) -> Pair:
     return made
 
 
-@pytest.mark.timeout(180)
 def test_a_process_ends_with_all_that_it_started(own_broker: EmbeddedBroker, topics: Pair, tmp_path: Path) -> None:
     """Two generations run, a rollback is on its way to Kafka, and the broker is gone."""
     started = settings(own_broker.bootstrap, fresh_name("p"), topics, tmp_path, swap={"linger_s": 60})
@@ -45,11 +44,10 @@ def test_a_process_ends_with_all_that_it_started(own_broker: EmbeddedBroker, top
         process.wait_for(lambda status: status["state"] == "stale", "the outage noticed")
         assert process.end() == 0
         assert process.lines[-1] == "Stopped."
-        wait_until(lambda: is_gone(process.group), "the end of Spark", 60)
+        wait_until(lambda: is_gone(process.group), "the end of Spark")
         posting.join(60)
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize("live", [True, False])
 def test_no_thread_is_left(own_broker: EmbeddedBroker, topics: Pair, tmp_path: Path, live: bool) -> None:
     """Also if it was stopped before it found Kafka at all."""
@@ -64,7 +62,7 @@ def test_no_thread_is_left(own_broker: EmbeddedBroker, topics: Pair, tmp_path: P
         else:
             wait_until(lambda: "Starting" in " ".join(app.logs))
     assert app.failure is None
-    wait_until(lambda: not left(before), lambda: f"the end of {left(before)}", 60)
+    wait_until(lambda: not left(before), lambda: f"the end of {left(before)}")
 
 
 def left(before: set[threading.Thread]) -> list[str]:

@@ -79,7 +79,7 @@ def live_row(app: App) -> dict[str, Any]:
 
 
 def wait_for_row(app: App, name: str) -> None:
-    wait_until(lambda: name in names(app), f"the row {name}", 90)
+    wait_until(lambda: name in names(app), f"the row {name}")
 
 
 def jvm_of(app: App) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 from tests.serving.conftest import Pair
 from tests.serving.process import Process
@@ -24,7 +23,6 @@ def free_port() -> int:
         return int(asked.getsockname()[1])
 
 
-@pytest.mark.timeout(240)
 def test_a_server_that_is_killed_and_started_again(
     broker: EmbeddedBroker,
     pairs: dict[str, Pair],

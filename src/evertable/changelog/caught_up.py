@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,9 +60,17 @@ class CaughtUp:
 
     Feed it what was read (:meth:`saw`, then :meth:`read_to`) and what the engine committed (:meth:`committed`), in any
     order. A partition that is covered is forgotten; once all are, every call returns at once.
+
+    ``begun_again`` says if the query was started more than once. From then on only commits count: rows of two tries
+    may be all that there are, while a pair of them is yet to be written by the second.
     """
 
-    def __init__(self, targets: Mapping[SourcePartition, Span]) -> None:
+    def __init__(
+        self, targets: Mapping[SourcePartition, Span], begun_again: Callable[[], bool] = lambda: False
+    ) -> None:
+        self._targets = targets
+        self._begun_again = begun_again
+        self._only_commits = False
         self._awaited = sum(span.offsets for span in targets.values())
         self._open = {target: Coverage(span) for target, span in targets.items()}
         self._committed: dict[SourcePartition, dict[int, int]] = {}
@@ -87,6 +95,8 @@ class CaughtUp:
         """Counts a batch's rows and rejects."""
         if self.done:
             return
+        if not self._only_commits and self._begun_again():
+            self._await_commits()
         for side, partitions, offsets in _records_of(changes):
             self._saw(side, partitions, offsets)
         self._settle()
@@ -108,8 +118,14 @@ class CaughtUp:
             mine = offsets[partitions == target[1]]
             coverage = self._open[target]
             coverage.saw(mine)
-            if coverage.is_full:
+            if coverage.is_full and not self._only_commits:
                 del self._open[target]
+
+    def _await_commits(self) -> None:
+        self._only_commits = True
+        for target in self._targets.keys() - self._open.keys():
+            self._open[target] = Coverage(self._targets[target])
+            self._open[target].highest = self._targets[target].last
 
     def _settle(self) -> None:
         for target in list(self._committed.keys() & self._open.keys()):

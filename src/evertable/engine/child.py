@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 import orjson
 
 from evertable.engine import plan, scratch
+from evertable.engine.committed import committed_ends
 from evertable.engine.failures import PLAN, classify
 from evertable.engine.protocol import Event, Failed, Progress, Ready, Released, Slots, Started, Stopped, encode
 from evertable.engine.session import create_session, is_cluster, release_s, slots_now
@@ -136,7 +137,7 @@ class Queries:
         last = query.lastProgress
         if last is None:
             return
-        left, right = committed_ends(spec, [_ends(source) for source in last["sources"]])
+        left, right = committed_ends(spec, (source["endOffset"] for source in last["sources"]))
         progress = Progress(spec.generation, last["batchId"], last["numInputRows"], left, right)
         if self._reported.get(spec.generation) != progress:
             self._reported[spec.generation] = progress
@@ -148,25 +149,6 @@ class Queries:
             return time.monotonic() > deadline
         jvm: Any = self._spark.sparkContext._jvm
         return not jvm.dev.evertable.Producers.open(plan.producer_id(generation))
-
-
-Ends = dict[str, dict[int, int]]
-
-
-def _ends(source: Any) -> Ends:
-    offsets = source["endOffset"]
-    parsed = orjson.loads(offsets) if isinstance(offsets, str) else offsets
-    return {topic: {int(p): int(o) for p, o in partitions.items()} for topic, partitions in (parsed or {}).items()}
-
-
-def committed_ends(spec: GenerationSpec, sources: list[Ends]) -> tuple[dict[int, int], dict[int, int]]:
-    """For each side, the offset behind the last one committed; where both read one topic, the one that is behind."""
-    found: Ends = {}
-    for source in sources:
-        for topic, ends in source.items():
-            known = found.setdefault(topic, {})
-            known.update({p: min(end, known.get(p, end)) for p, end in ends.items()})
-    return found.get(spec.left.topic, {}), found.get(spec.right.topic, {})
 
 
 def serve(commands: Iterator[bytes], output: Output, folder: Path | None) -> None:

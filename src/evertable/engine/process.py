@@ -35,7 +35,7 @@ class _Wanted:
 
     spec: GenerationSpec
     delays: Iterator[float]
-    told: bool = False  # the child was told to start it: until then it holds no slots
+    starts: int = 0  # how often a child was told to start it: before the first it holds no slots
     started: Started | None = None
     failed: Failed | None = None
     partitions: int = 0  # as an epoch has found them; topics may grow
@@ -116,6 +116,12 @@ class Engine:
         with self._changed:
             return frozenset(self._wanted)
 
+    def has_begun_again(self, generation: int) -> bool:
+        """Whether its query was started more than once; known before anything that the second start writes."""
+        with self._changed:
+            wanted = self._wanted.get(generation)
+            return wanted is not None and wanted.starts > 1
+
     def free_slots(self) -> int | None:
         """Task slots that no generation holds; None while Spark is not there."""
         with self._changed:
@@ -195,7 +201,7 @@ class Engine:
         if self._ready is None:
             return None
         shuffle = self._ready.shuffle_partitions
-        return self._ready.slots - sum(wanted.slots(shuffle) for wanted in self._wanted.values() if wanted.told)
+        return self._ready.slots - sum(wanted.slots(shuffle) for wanted in self._wanted.values() if wanted.starts)
 
     def _await_slots(self, wanted: _Wanted) -> None:
         """Returns when there are enough slots, or when it is no longer wanted; raises if none are to come."""
@@ -216,7 +222,7 @@ class Engine:
     def _tell_to_start(self, wanted: _Wanted) -> None:
         wanted.cancel_retry()
         if self._is_wanted(wanted):
-            wanted.told = True
+            wanted.starts += 1
             self._send(command("start", spec=to_wire(wanted.spec)))
 
     def _drop(self, generation: int) -> None:
@@ -276,7 +282,7 @@ class Engine:
                 self._ready = event
                 self._arrivals_end = time.monotonic() + self._arrival_s
                 for each in self._wanted.values():
-                    if each.told:
+                    if each.starts:
                         self._tell_to_start(each)
             case Slots(slots) if self._ready:
                 self._ready = replace(self._ready, slots=slots)

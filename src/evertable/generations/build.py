@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from evertable.changelog.caught_up import CaughtUp
@@ -27,7 +27,7 @@ class Build:
     schema: ChangelogSchema
     extents: tuple[Extents, Extents]
 
-    def caught_up(self) -> CaughtUp:
+    def caught_up(self, begun_again: Callable[[], bool] = lambda: False) -> CaughtUp:
         """Tells when the changelog has shown what the topics held when the build began."""
         spans = {
             (side, partition): extent.span
@@ -35,7 +35,7 @@ class Build:
             for partition, extent in self.extents[side].items()
             if extent.span is not None
         }
-        return CaughtUp(spans)
+        return CaughtUp(spans, begun_again)
 
     def reader(self, config: Config) -> ChangelogReader:
         """Reads the generation's changelog from its beginning."""

@@ -15,6 +15,7 @@ from evertable.changelog.schema import Side
 from evertable.changelog.topics import ChangelogTopics
 from evertable.config import Config, Source
 from evertable.control.wiring import Wiring
+from evertable.engine.committed import Ends, committed_in_checkpoint
 from evertable.engine.process import Engine
 from evertable.engine.protocol import Progress, Started
 from evertable.errors import EvertableError, KafkaUnreachableError, NotEnoughMemoryError, TopicRecreatedError
@@ -137,12 +138,14 @@ class Running:
         self.feed = Feed(
             self.built.reader(config),
             self.tables,
-            self.built.caught_up(),
+            self.built.caught_up(lambda: self.starts is not None or site.engine.has_begun_again(self.number)),
             on_caught_up=partial(self._look_once_more, config),
             on_failure=self.on_failure,
             has_room=site.has_room,
         ).start()
         site.counts.began(self)
+        if self.starts is not None:
+            self._committed(committed_in_checkpoint(self.built.spec))
         self.started = site.engine.start(self.built.spec)
 
     def _look_once_more(self, config: Config) -> None:
@@ -189,9 +192,11 @@ class Running:
     def made_progress(self, progress: Progress) -> None:
         """The engine has committed an epoch."""
         self.progress, self.stale, self.fresh = progress, "", time.monotonic()
+        self._committed((progress.left, progress.right))
+
+    def _committed(self, ends: Ends) -> None:
         if self.feed is not None:
-            sides = ((Side.LEFT, progress.left), (Side.RIGHT, progress.right))
-            self.feed.committed({(side, p): end for side, ends in sides for p, end in ends.items()})
+            self.feed.committed({(side, partition): end for side in Side for partition, end in ends[side].items()})
 
     def positions(self) -> dict[SourcePartition, int]:
         """What is read next of each source partition; the engine also passes what is no record (markers)."""

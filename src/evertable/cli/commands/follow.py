@@ -100,7 +100,8 @@ def _follow(
         wiring = f"[b]{config.left.topic}[/], {config.join.type} join with [b]{config.right.topic}[/]"
         where = f"Changelog: {built.spec.changelog_topic}. Spark's log: {log}."
         console.print(f"Generation {built.spec.generation}: {wiring}. {where} Ctrl-C ends it.")
-        following = _Following(config, console, reader, built.caught_up(), events, log)
+        caught_up = built.caught_up(lambda: engine.has_begun_again(built.spec.generation))
+        following = _Following(config, console, reader, caught_up, events, log)
         following.catch_up(stop, everything=everything)
         while not (once or stop.is_set()):
             following.poll(show=True)
