@@ -6,6 +6,7 @@ import json
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,11 +16,13 @@ from typing import IO, Any, Self
 
 from benchmarks import topics
 from benchmarks.peers.evertable import KEYS
-from benchmarks.peers.system import Pair, Rows, SwapSeen
+from benchmarks.peers.system import NoAnswerError, Pair, Rows, SwapSeen
 
 HERE = Path(__file__).parent
 PYTHON = HERE.parents[1] / ".venv-peers" / "deephaven" / "bin" / "python"
 HEAP = "8g"
+ANSWER_S = 60.0
+"""A viewer that says nothing for so long, though all was sent, sees nothing: the table that it looks at has failed."""
 STAYS_S = 3.0
 """How long an open viewer is given to see new topics after all of their rows were there."""
 
@@ -57,7 +60,7 @@ class Deephaven:
     def latencies(self, topic: str, join: str, messages: int, rate: float) -> list[float]:  # noqa: ARG002 - as others
         """The same view for every ``join``."""
         sending = topics.sending(self._bootstrap, topic, KEYS, messages, rate)
-        with self._viewer("latency", str(messages)) as viewer, sending:
+        with self._viewer("latency", str(messages)) as viewer, sending, _limit(viewer, messages / rate + ANSWER_S):
             ages: list[float] = self._answer(viewer)["ages"]
         return ages
 
@@ -87,7 +90,8 @@ class Deephaven:
     def _viewer(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
         process = self._run("at_deephaven.py", str(self._port), *arguments)
         try:
-            self._answer(process)
+            with _limit(process, ANSWER_S):
+                self._answer(process)
             yield process
         finally:
             process.kill()
@@ -105,7 +109,18 @@ class Deephaven:
                 answer: dict[str, Any] = json.loads(line)
                 return answer
         self._log.seek(0)
-        raise RuntimeError(f"Deephaven ended: {self._log.read()[-2000:]}")
+        raise NoAnswerError(f"Deephaven says nothing more: {self._log.read()[-2000:]}")
+
+
+@contextmanager
+def _limit(process: subprocess.Popen[str], seconds: float) -> Iterator[None]:
+    """Ends the process if this takes longer."""
+    timer = threading.Timer(seconds, process.kill)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _tell(process: subprocess.Popen[str], line: str) -> None:

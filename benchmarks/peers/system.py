@@ -10,6 +10,10 @@ Pair = tuple[str, str]
 """The topics of users and of accounts."""
 
 
+class NoAnswerError(Exception):
+    """A system, or its viewer, has ended or says nothing any more."""
+
+
 @dataclass(frozen=True)
 class Rows:
     """How many there are on each side; each account belongs to one user, each user has some."""
