@@ -160,7 +160,7 @@ def survive(system: System, bootstrap: str, topic: str) -> None:
     try:
         seen = len(system.latencies(topic, "left", AFTER_BAD, 20))
     except NoAnswerError as error:
-        print(error)
+        print(str(error).splitlines()[-1])
         seen = 0
     note(system.name, "good records seen after bad ones", seen, sent=AFTER_BAD)
     print(f"{system.name:19} after three bad records {seen} of {AFTER_BAD} good ones are seen", flush=True)

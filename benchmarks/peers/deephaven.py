@@ -109,7 +109,7 @@ class Deephaven:
                 answer: dict[str, Any] = json.loads(line)
                 return answer
         self._log.seek(0)
-        raise NoAnswerError(f"Deephaven says nothing more: {self._log.read()[-2000:]}")
+        raise NoAnswerError(f"Deephaven says nothing more: {self._log.read()[-2000:].strip()}")
 
 
 @contextmanager
