@@ -226,7 +226,8 @@ def compared(figures: Figures, folder: Path) -> str:
 ROWS: tuple[tuple[str, str, int | str | None, str], ...] = (
     # label, measure, which percentile of it or what was noted beside it, form
     ("catch-up, cold: rows/s", "catch-up rows/s, cold", None, "{:,.0f}"),
-    ("catch-up, warm: rows/s", "catch-up rows/s, warm", None, "{:,.0f}"),
+    ("catch-up, second: rows/s", "catch-up rows/s, warming", None, "{:,.0f}"),
+    ("catch-up, third, warm: rows/s", "catch-up rows/s, warm", None, "{:,.0f}"),
     ("50 % at 20/s: ms", "ms at 20/s", 0, "{:,.1f}"),
     ("95 % at 20/s: ms", "ms at 20/s", 1, "{:,.1f}"),
     ("99 % at 20/s: ms", "ms at 20/s", 2, "{:,.1f}"),

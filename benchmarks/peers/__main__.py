@@ -1,7 +1,8 @@
 """Evertable and its peers on the same topics and machine, taking turns: ``python -m benchmarks.peers``.
 
-Each turn is a fresh process: a first catch-up (cold), memory, a second one over other topics of the same size (warm),
-then records at two rates on their way to a remote viewer, and a while without any. Only one system runs at a time.
+Each turn is a fresh process: a first catch-up (cold), memory, a second one over other topics of the same size, a third
+one over the first topics (warm), then records at two rates on their way to a remote viewer, and a while without any.
+Only one system runs at a time.
 """
 
 from __future__ import annotations
@@ -55,15 +56,15 @@ def main() -> None:
             for join in wanted.joins:
                 for system in turn(systems, number):
                     with system() as running:
-                        first, second = filled.pairs(wanted.accounts)
-                        catch_up(running, first, join, wanted.accounts, number, "cold")
-                        measure(running, second, join, wanted.accounts, wanted.seconds, number)
+                        pairs = filled.pairs(wanted.accounts)
+                        catch_up(running, pairs[0], join, wanted.accounts, number, "cold")
+                        measure(running, pairs, join, wanted.accounts, wanted.seconds, number)
         for number in range(wanted.rounds):
             for accounts in sorted(set(wanted.growth) - {wanted.accounts}):
                 for system in turn(systems[:2], number):
                     with system() as running:
                         running.build(filled.pairs(min(wanted.growth))[0], GROWTH_JOIN, rows_of(min(wanted.growth)))
-                        measure(running, filled.pairs(accounts)[1], GROWTH_JOIN, accounts, wanted.seconds, number)
+                        measure(running, filled.pairs(accounts), GROWTH_JOIN, accounts, wanted.seconds, number)
         swaps(systems, broker.bootstrap, wanted.rounds)
 
 
@@ -111,8 +112,10 @@ def catch_up(system: System, pair: Pair, join: str, accounts: int, number: int, 
     return speed
 
 
-def measure(system: System, pair: Pair, join: str, accounts: int, seconds: float, number: int) -> None:
-    """A warm catch-up, records at each rate, and a while without any."""
+def measure(system: System, pairs: tuple[Pair, Pair], join: str, accounts: int, seconds: float, number: int) -> None:
+    """A catch-up to warm up and a warm one, records at each rate, and a while without any."""
+    pair, other = pairs
+    catch_up(system, other, join, accounts, number, "warming")
     catch_up(system, pair, join, accounts, number, "warm")
     about: dict[str, object] = {"join": join, "accounts": accounts, "round": number}
     note(system.name, "memory MB, root process at most", machine.memory_mb(system.pid, "VmHWM"), **about)

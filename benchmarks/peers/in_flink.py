@@ -1,6 +1,7 @@
-"""Flink joins two topics into a third, in an environment of its own: BOOTSTRAP USERS ACCOUNTS OUTPUT CONNECTOR.
+"""Flink joins two topics into a third, in an environment of its own.
 
-It does so once before with all that is there, into nothing, for its JVM to be warm.
+``in_flink.py BOOTSTRAP USERS ACCOUNTS OUTPUT CONNECTOR WARM_UPS`` joins them so many times before, into the topic
+OUTPUT-before, for its JVM to be warm.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from pyflink.table import EnvironmentSettings, TableEnvironment
 
-bootstrap, users_topic, accounts_topic, output, connector = sys.argv[1:]
+bootstrap, users_topic, accounts_topic, output, connector, warm_ups = sys.argv[1:]
 USERS = "userId STRING, name STRING, email STRING, age BIGINT"
 ACCOUNTS = "userId STRING, accountType STRING, balance DOUBLE, sentAt BIGINT"
 JOINED = f"{USERS}, accountType STRING, balance DOUBLE, sentAt BIGINT"
@@ -42,6 +43,7 @@ reading = {"scan.startup.mode": "earliest-offset", "properties.group.id": output
 topic(users_topic, USERS, **reading)
 topic(accounts_topic, ACCOUNTS, **reading)
 topic(output, JOINED)
-table.execute_sql(f"CREATE TABLE nothing ({JOINED}) WITH ('connector' = 'blackhole')")
-join("nothing", "/*+ OPTIONS('scan.bounded.mode' = 'latest-offset') */")
+topic(f"{output}-before", JOINED)
+for _ in range(int(warm_ups)):
+    join(f"{output}-before", "/*+ OPTIONS('scan.bounded.mode' = 'latest-offset') */")
 join(output)
