@@ -13,7 +13,7 @@ from tests.cluster.spark_cluster import CORES, SparkCluster
 from tests.engine.test_crashes import committed, slowly
 from tests.engine.test_joins import packed
 from tests.serving.conftest import Pair
-from tests.serving.inside import PLACE, at_once
+from tests.serving.inside import PLACE, AtOnce, at_once
 from tests.serving.rig import ACCOUNTS, USERS, App, Records, config
 from tests.waiting import wait_until
 
@@ -21,7 +21,7 @@ from evertable.broker import EmbeddedBroker
 from evertable.config.joins import JoinType
 from evertable.engine.launch import EngineSettings
 from evertable.engine.process import Engine
-from evertable.engine.protocol import Died, Event, Failed, Slots, Started
+from evertable.engine.protocol import Died, Event, Failed, Ready, Slots, Started
 
 
 def test_all_joins_go_on_from_their_checkpoints(
@@ -61,7 +61,11 @@ def test_all_joins_go_on_from_their_checkpoints(
 
 
 def heard_slots(heard: list[Event]) -> int:
-    return next(event.slots for event in reversed(heard) if isinstance(event, Slots))
+    return next(event.slots for event in reversed(heard) if isinstance(event, Slots | Ready))
+
+
+def is_right(seen: AtOnce) -> bool:
+    return Counter(seen.joined) == seen.reference(JoinType.LEFT)
 
 
 def test_viewers_keep_their_tables_and_their_generation(
@@ -89,6 +93,5 @@ def test_viewers_keep_their_tables_and_their_generation(
         cluster.add_worker()
         wait_until(lambda: len(at_once(app).users) == 21, lambda: f"{app.status} {app.logs[-3:]}")
         wait_until(lambda: app.status["state"] == "live", lambda: str(app.status))
-        seen = at_once(app)
-        assert Counter(seen.joined) == seen.reference(JoinType.LEFT)
+        wait_until(lambda: is_right(at_once(app)), lambda: str(at_once(app)))  # after its last commit it begins again
         assert (app.status["generation"], app.publication) == (1, 1)
