@@ -58,8 +58,8 @@ SETTINGS: dict[str, str] = {
     # What real-time mode refuses, and a cluster's own defaults may ask for.
     "spark.dynamicAllocation.enabled": "false",
     "spark.speculation": "false",
-    # What fails fails the query, in micro-batches as in real-time mode. A task or stage that Spark tried again by itself
-    # would leave rows of two tries in the changelog, and nobody would know (docs/CHANGELOG-FORMAT.md, "Caught up").
+    # What fails fails the query, in micro-batches as in real-time mode. A task or stage that Spark tried again by
+    # itself would leave rows of two tries in the changelog, and nobody would know (docs/CHANGELOG-FORMAT.md).
     "spark.task.maxFailures": "1",
     "spark.stage.maxConsecutiveAttempts": "1",
 }
