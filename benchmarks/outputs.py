@@ -44,8 +44,10 @@ def evertable(bootstrap: str, pair: tuple[str, str], messages: int) -> None:
     spark = {"spark.kafka.producer.cache.timeout": "2s"}  # or it is waited for after each run
     with tempfile.TemporaryDirectory() as name, Engine(EngineSettings(log=Path(name) / "log", spark=spark)) as engine:
         bench = Bench(bootstrap, engine, Path(name))
-        for _ in range(WARM_UPS):
-            bench.run(config)
+        for number in range(WARM_UPS):
+            before = bench.run(config)
+            rate, cores = before.rows / (before.seconds - before.first_s), before.engine_cpu_s / before.seconds
+            told("Evertable", f"rows/s, run {number + 1}", rate, cores)
 
         def sample(reader: ChangelogReader) -> None:
             cpu, begin = machine.tree_cpu_seconds(engine.pid or 0), time.perf_counter()
