@@ -156,10 +156,9 @@ def measure(bench: Bench, wanted: argparse.Namespace) -> None:
 
         def sample(reader: ChangelogReader, timed: list[str] = timed) -> None:
             if wanted.messages:
-                cpu, begin = machine.tree_cpu_seconds(os.getpid()), time.perf_counter()
+                spent = machine.Spent(os.getpid())
                 found = latencies(reader, bench.bootstrap, accounts, wanted.users, wanted.messages, wanted.rate)
-                spent = (machine.tree_cpu_seconds(os.getpid()) - cpu) / (time.perf_counter() - begin)
-                timed[:] = [percentiles(found), f"{spent:.2f}"]
+                timed[:] = [percentiles(found), f"{spent.cores:.2f}"]
 
         warm = i >= 2
         done = bench.run(config, sample) if warm else bench.run(config)

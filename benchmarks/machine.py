@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -45,6 +46,18 @@ def children(pid: int) -> list[int]:
 
 def tree_cpu_seconds(pid: int) -> float:
     return sum(cpu_seconds(each) for each in [pid, *children(pid)])
+
+
+class Spent:
+    """The processor time of a process and those below it from now on, as cores that it kept busy."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._cpu, self._begin = tree_cpu_seconds(pid), time.perf_counter()
+
+    @property
+    def cores(self) -> float:
+        return (tree_cpu_seconds(self._pid) - self._cpu) / (time.perf_counter() - self._begin)
 
 
 def memory_mb(pid: int, field: str = "VmRSS") -> float:

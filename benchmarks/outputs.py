@@ -47,16 +47,16 @@ def evertable(bootstrap: str, pair: tuple[str, str], messages: int) -> None:
         for number in range(WARM_UPS):
             before = bench.run(config)
             rate, cores = before.rows / (before.seconds - before.first_s), before.engine_cpu_s / before.seconds
-            told("Evertable", f"rows/s, run {number + 1}", rate, cores)
+            told("Evertable", f"rows/s, run {number + 1}", rate, cores, engine.pid)
 
         def sample(reader: ChangelogReader) -> None:
-            cpu, begin = machine.tree_cpu_seconds(engine.pid or 0), time.perf_counter()
+            spent = machine.Spent(engine.pid or 0)
             ages = latencies(reader, bootstrap, pair[1], KEYS, messages, RATE)
-            cores = (machine.tree_cpu_seconds(engine.pid or 0) - cpu) / (time.perf_counter() - begin)
-            told("Evertable", "latency ms", ages, cores)
+            told("Evertable", "latency ms", ages, spent.cores, engine.pid)
 
         done = bench.run(config, sample)
-        told("Evertable", "rows/s", done.rows / (done.seconds - done.first_s), done.engine_cpu_s / done.seconds)
+        rate, cores = done.rows / (done.seconds - done.first_s), done.engine_cpu_s / done.seconds
+        told("Evertable", "rows/s", rate, cores, engine.pid)
 
 
 def peer(name: str, bootstrap: str, pair: tuple[str, str], accounts: int, messages: int, *more: str) -> None:
@@ -69,36 +69,37 @@ def peer(name: str, bootstrap: str, pair: tuple[str, str], accounts: int, messag
         command = [str(python), "-P", str(HERE / f"in_{name.lower()}.py"), bootstrap, *pair, output, *more]
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
         try:
-            seen, first, cpu = 0, 0.0, 0.0
+            seen, first, spent = 0, 0.0, machine.Spent(process.pid)
             while seen < accounts:
                 values = received(consumer)
                 if values and not first:
-                    first, cpu = time.perf_counter(), machine.tree_cpu_seconds(process.pid)
+                    first, spent = time.perf_counter(), machine.Spent(process.pid)
                 seen += len(values)
                 if not values and process.poll() is not None:
                     log.seek(0)
                     raise SystemExit(f"{name} ended: {log.read()[-2000:].decode()}")
             took = time.perf_counter() - first
-            cores = (machine.tree_cpu_seconds(process.pid) - cpu) / took
-            told(name, "rows/s", (accounts + accounts // 10) / took, cores)
-            cpu, begin = machine.tree_cpu_seconds(process.pid), time.perf_counter()
+            told(name, "rows/s", (accounts + accounts // 10) / took, spent.cores, process.pid)
+            spent = machine.Spent(process.pid)
             ages = list[float]()
             with topics.sending(bootstrap, pair[1], KEYS, messages, RATE):
                 while len(ages) < messages and (values := received(consumer, SILENCE_S)):
                     now = time.time_ns()
                     ages += [(now - orjson.loads(value)["sentAt"]) / 1e6 for value in values]
-            cores = (machine.tree_cpu_seconds(process.pid) - cpu) / (time.perf_counter() - begin)
-            told(name, "latency ms", ages, cores)
+            told(name, "latency ms", ages, spent.cores, process.pid)
         finally:
             for pid in (*machine.children(process.pid), process.pid):
                 subprocess.run(["kill", "-9", str(pid)], check=False)
             process.wait()
 
 
-def told(system: str, measure: str, value: float | list[float], cores: float) -> None:
-    note(system, f"output: {measure}", value, cores=cores)
-    parts = np.percentile(value, [50, 95, 99]) if isinstance(value, list) else [value]
-    print(f"{system:10} {measure:10} {' / '.join(f'{part:,.1f}' for part in parts)}, {cores:.2f} cores", flush=True)
+def told(system: str, measure: str, value: float | list[float], cores: float, pid: int | None) -> None:
+    memory = machine.tree_memory_mb(pid or 0)
+    note(system, f"output: {measure}", value, cores=cores, memory_mb=memory)
+    shown = " / ".join(
+        f"{part:,.1f}" for part in (np.percentile(value, [50, 95, 99]) if isinstance(value, list) else [value])
+    )
+    print(f"{system:10} {measure:10} {shown}, {cores:.2f} cores, {memory:,.0f} MB", flush=True)
 
 
 @contextmanager

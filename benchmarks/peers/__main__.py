@@ -95,9 +95,9 @@ def rows_of(accounts: int) -> Rows:
 
 def catch_up(system: System, pair: Pair, join: str, accounts: int, number: int, kind: str) -> float:
     """Rows a second, and the memory that all of it takes then."""
-    rows, cpu = rows_of(accounts), machine.tree_cpu_seconds(system.pid)
+    rows, spent = rows_of(accounts), machine.Spent(system.pid)
     took = system.build(pair, join, rows)
-    cores = (machine.tree_cpu_seconds(system.pid) - cpu) / took
+    cores = spent.cores
     speed = (rows.users + rows.accounts) / took
     about: dict[str, object] = {"join": join, "accounts": accounts, "round": number}
     note(system.name, f"catch-up rows/s, {kind}", speed, **about, cores=cores)
@@ -122,15 +122,15 @@ def measure(system: System, pairs: tuple[Pair, Pair], join: str, accounts: int, 
     said = ""
     for rate, share in RATES.items():
         messages = round(seconds * share * rate)
-        cpu, begin = machine.tree_cpu_seconds(system.pid), time.perf_counter()
+        spent = machine.Spent(system.pid)
         ages = system.latencies(pair[1], join, messages, rate)
-        cores = (machine.tree_cpu_seconds(system.pid) - cpu) / (time.perf_counter() - begin)
+        cores = spent.cores
         note(system.name, f"ms at {rate}/s", ages, **about, cores=cores, missing=messages - len(ages))
         parts = " ".join(f"{part:7.1f}" for part in np.percentile(ages, [50, 95, 99]))
         said += f" {rate:5}/s {parts} ms, {cores:.2f} cores;"
-    cpu = machine.tree_cpu_seconds(system.pid)
+    spent = machine.Spent(system.pid)
     time.sleep(IDLE_S)
-    idle = (machine.tree_cpu_seconds(system.pid) - cpu) / IDLE_S
+    idle = spent.cores
     note(system.name, "idle cores", idle, **about)
     print(f"{system.name:19} {join:8} {accounts:9,}{said} idle {idle:.2f}", flush=True)
 
@@ -149,11 +149,13 @@ def swaps(systems: list[Callable[[], System]], bootstrap: str, rounds: int) -> N
                 if number == 0:
                     running.build(pairs[called], "left", SWAPPED)
                     continue
+                spent = machine.Spent(running.pid)
                 seen = running.swap(pairs[called], called, SWAPPED)
-                note(running.name, "swap", 0.0, round=number, **asdict(seen))
+                cores, memory = spent.cores, machine.tree_memory_mb(running.pid)
+                note(running.name, "swap", 0.0, round=number, **asdict(seen), cores=cores, memory_mb=memory)
                 opened = "never" if seen.open_viewer_s is None else f"{seen.open_viewer_s:.2f}"
                 times = f"{seen.any_viewer_s:6.2f} {seen.complete_s:6.2f} {seen.nothing_s:6.2f}"
-                print(f"{running.name:19} {opened:>6} {times}", flush=True)
+                print(f"{running.name:19} {opened:>6} {times}  {cores:.2f} cores, {memory:,.0f} MB", flush=True)
             survive(running, bootstrap, pairs[called][1])
 
 

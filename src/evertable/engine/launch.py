@@ -38,10 +38,10 @@ class Child:
         operator, connector = operator_jar(), jar_paths("connector")
         java = find_java()
         self._log = settings.log
-        self._scratch = scratch.make()  # ours to delete: a killed JVM leaves its files
+        spark_log = settings.log.open("ab") if settings.log else None
+        self._scratch, held = scratch.make()  # ours to delete: a killed JVM leaves its files
         java_options = f"{os.environ.get('JDK_JAVA_OPTIONS', '')} -Djava.io.tmpdir={self._scratch}"
         own = {"JAVA_HOME": str(java.home), "JDK_JAVA_OPTIONS": java_options.strip(), "TMPDIR": str(self._scratch)}
-        spark_log = settings.log.open("ab") if settings.log else None
         try:
             self._process = subprocess.Popen(
                 [*program, "--scratch", self._scratch],
@@ -50,8 +50,13 @@ class Child:
                 stderr=spark_log,
                 env={**os.environ, **own},
                 start_new_session=True,  # Ctrl-C is the parent's to handle; the child ends with its input
+                pass_fds=[held],
             )
+        except OSError:
+            scratch.remove(self._scratch)
+            raise
         finally:
+            os.close(held)  # from here on the child holds it
             if spark_log:
                 spark_log.close()
         jars = [operator, *without_ours(operator, connector, self._scratch)]

@@ -1,11 +1,13 @@
 """The folder for temporary files of one life of the engine: Python's, the JVM's and Spark's own.
 
 The owner makes it, and removes it after the child process has ended. If the owner was killed, the child removes it; and
-if Spark does not end in time, a process that outlives both: ``python -m evertable.engine.scratch FOLDER GROUP``.
+if Spark does not end in time, a process that outlives both: ``python -m evertable.engine.scratch FOLDER GROUP``. If all
+of them were killed at once, the next one to start on this machine does: owner and child hold the folder locked.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import signal
@@ -21,8 +23,39 @@ TRIES = 30
 TERM_S = 3.0  # for a JVM to end when it is asked to
 
 
-def make() -> Path:
-    return Path(tempfile.mkdtemp(prefix=PREFIX))
+def make() -> tuple[Path, int]:
+    """A new folder, and an open file: for as long as any process holds that open, nobody sweeps the folder."""
+    sweep(Path(tempfile.gettempdir()))
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        with suppress(BlockingIOError, FileNotFoundError):  # swept before it was held
+            return folder, _hold(folder)
+
+
+def sweep(parent: Path) -> None:
+    """Removes folders that nobody holds: all their processes were killed at once, or the machine went down."""
+    for folder in parent.glob(f"{PREFIX}*"):
+        with suppress(OSError):  # held, gone, another user's, or where there are no locks
+            file = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if os.fstat(file).st_uid == os.getuid():
+                    shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(file)
+
+
+def _hold(folder: Path) -> int:
+    file = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        folder.stat()
+    except (BlockingIOError, FileNotFoundError):
+        os.close(file)
+        raise
+    except OSError:  # there are no locks here, and so no sweeping
+        pass
+    return file
 
 
 def remove(folder: Path) -> None:
