@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.changelog.strategies import Matches, Record, Reject, Row, schemas_and_records
 
 from evertable.changelog.changes import Changes
 from evertable.changelog.decode import Decoder
-from evertable.changelog.encode import Encoder, Match, RecordOf
+from evertable.changelog.encode import Encoder, Match, RecordOf, batch
 from evertable.changelog.ids import row_id
 from evertable.changelog.schema import HEADER, MAX_MATCHES, ChangelogSchema, Side
 from evertable.config.columns import Column, ColumnType
@@ -75,7 +77,7 @@ def test_the_bytes_of_a_row_are_those_of_the_document() -> None:
     """A row of the format's document, written by hand."""
     schema = users_and_accounts(JoinType.NATURAL)
     record = Encoder(schema).row(RecordOf(LEFT, 2, 5, 1000), ["u1", None, 42], [Match(7, 900), Match(8, 901)])
-    header = bytes([1, 1, 0, 2]) + (2).to_bytes(4, "little")
+    header = bytes([2, 1, 0, 2]) + (2).to_bytes(4, "little")
     header += (5).to_bytes(8, "little") + (1000).to_bytes(8, "little") + (2).to_bytes(4, "little")
     body = bytes([0b010]) + (2).to_bytes(4, "little") + (2).to_bytes(4, "little") + (42).to_bytes(8, "little") + b"u1"
     matches = b"".join(number.to_bytes(8, "little") for number in (7, 900, 8, 901))
@@ -146,8 +148,8 @@ REJECT = Encoder(users_and_accounts()).reject(RecordOf(RIGHT, 3, 99, 5), "INVALI
     [
         (b"", "has only 0 bytes"),
         (ROW[:27], "has only 27 bytes"),
-        (broken(ROW, 0, b"\x02"), "has format version 2; this program reads version 1"),
-        (broken(ROW, 1, b"\x04"), "is of an unknown kind, 4"),
+        (broken(ROW, 0, b"\x01"), "has format version 1; this program reads version 2"),
+        (broken(ROW, 1, b"\x05"), "is of an unknown kind, 5"),
         (broken(ROW, 2, b"\x02"), "is of an unknown side, 2"),
         (broken(ROW, 3, b"\x02"), "has mode 2, which does not occur there in inner joins"),
         (broken(ROW, 3, b"\x00"), "has 8 bytes for 1 matches in mode 0"),
@@ -205,3 +207,44 @@ def test_matches_alone_need_no_row() -> None:
     schema = users_and_accounts(JoinType.ASOF)
     record = Matches(RecordOf(RIGHT, 0, 1, 50), [Match(9, 40)]).encode(Encoder(schema))
     assert plain(Decoder(schema).decode([record]).pairs) == [[9, 1, 40]]
+
+
+@settings(max_examples=100)
+@given(schemas_and_records(), st.sets(st.integers(1, 20)), st.booleans())
+def test_a_batch_says_what_its_records_say(
+    drawn: tuple[ChangelogSchema, list[Record]], cuts: set[int], lone_as_batch: bool
+) -> None:
+    """However they are put into messages."""
+    schema, records = drawn
+    values = [record.encode(Encoder(schema)) for record in records]
+    bounds = sorted({0, *(cut for cut in cuts if cut < len(values)), len(values)})
+    parts = [values[start:end] for start, end in pairwise(bounds)]
+    messages = [batch(part) if len(part) > 1 or lone_as_batch else part[0] for part in parts]
+    assert Decoder(schema).decode(messages) == Decoder(schema).decode(values)
+
+
+BATCH = batch([ROW, REJECT, ROW])
+END = 28 + 3 * 4
+
+
+@pytest.mark.parametrize(
+    ("message", "what"),
+    [
+        (BATCH[:27], "has only 27 bytes"),
+        (broken(BATCH, 0, b"\x01"), "has format version 1"),
+        (broken(BATCH, 4, b"\x00"), f"has {len(BATCH)} bytes for a batch of 0 records"),
+        (broken(BATCH, 4, b"\xff\xff\xff\xff"), f"has {len(BATCH)} bytes for a batch of 4294967295 records"),
+        (BATCH[: END - 1], f"has {END - 1} bytes for a batch of 3 records"),
+        (BATCH[:-1], "has a record that ends elsewhere"),
+        (broken(BATCH, 28, b"\xff\xff\xff\xff"), "has a record that ends elsewhere"),
+        (broken(BATCH, 32, b"\x00\x00\x00\x00"), "has a record that ends elsewhere"),
+        (BATCH + b"x", "goes on behind its last record"),
+        (batch([ROW, b""]), "has only 0 bytes"),
+        (batch([ROW, batch([ROW])]), "is of an unknown kind, 4"),
+    ],
+)
+def test_a_batch_that_cannot_be_taken_apart_is_named(message: bytes, what: str) -> None:
+    decoder = Decoder(users_and_accounts())
+    with pytest.raises(ChangelogError, match=what) as raised:
+        decoder.decode([ROW, message, ROW], lambda i: f"record at topic[0], offset {i}")
+    assert "record at topic[0], offset 1 " in str(raised.value)

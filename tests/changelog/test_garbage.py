@@ -12,7 +12,7 @@ from tests.changelog.strategies import records, schemas
 
 from evertable.changelog.changes import Changes
 from evertable.changelog.decode import Decoder
-from evertable.changelog.encode import Encoder, Match, RecordOf
+from evertable.changelog.encode import Encoder, Match, RecordOf, batch
 from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.config.columns import Column, ColumnType
 from evertable.config.joins import JoinType
@@ -25,6 +25,8 @@ def damaged(draw: st.DrawFn) -> tuple[ChangelogSchema, list[bytes]]:
     schema = draw(schemas())
     encoder = Encoder(schema)
     values = [record.encode(encoder) for record in draw(st.lists(records(schema), min_size=1, max_size=5))]
+    if draw(st.booleans()):
+        values.insert(draw(st.integers(0, len(values))), batch(values))
     for i in draw(st.sets(st.integers(0, len(values) - 1))):
         values[i] = draw(_damages(values[i]))
     return schema, values
@@ -67,8 +69,8 @@ def test_records_are_decoded_as_if_they_were_alone(drawn: tuple[ChangelogSchema,
         return
     each = [changes for changes in alone if changes is not None]
     assert len(each) == len(values)
-    for batch in (*together.rows, together.pairs, together.rejects):
-        batch.validate(full=True)
+    for part in (*together.rows, together.pairs, together.rejects):
+        part.validate(full=True)
     for side in (0, 1):
         assert joined([together.rows[side]]).equals(joined([changes.rows[side] for changes in each]))
     assert joined([together.pairs]).equals(joined([changes.pairs for changes in each]))

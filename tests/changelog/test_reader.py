@@ -130,8 +130,8 @@ def test_a_record_that_cannot_be_read_is_named(read: Open, new_topic: MakeTopic,
     produce(topic, [row(1)])
     reader = read(topic)
     assert left_ids(reader, 1) == [1]
-    produce(topic, [b"\x02" + row(2)[1:]])
-    with pytest.raises(ChangelogError, match=rf"record at {topic}\[0\], offset 1 .*has format version 2"):
+    produce(topic, [b"\x01" + row(2)[1:]])
+    with pytest.raises(ChangelogError, match=rf"record at {topic}\[0\], offset 1 .*has format version 1"):
         reader.poll(30)
     assert reader.positions == {0: 1}
 

@@ -40,7 +40,9 @@ def spark_jvm(engine: Engine) -> int:
 
 
 def committed(heard: list[Event], generations: list[Generation]) -> bool:
-    epochs = {event.generation for event in heard if isinstance(event, Progress) and event.rows}
+    """Each of them an epoch with records."""
+    reports = [event for event in heard if isinstance(event, Progress)]
+    epochs = {event.generation for event in reports if any((*event.left.values(), *event.right.values()))}
     return epochs >= {generation.number for generation in generations}
 
 

@@ -19,7 +19,7 @@ offsets = st.dictionaries(st.integers(0, 1000), numbers)
 events = st.one_of(
     st.builds(Ready, texts, numbers, numbers),
     st.builds(Started, numbers, texts, texts),
-    st.builds(Progress, numbers, numbers, numbers, offsets, offsets),
+    st.builds(Progress, numbers, numbers, offsets, offsets),
     st.builds(Failed, numbers, texts, texts, st.booleans()),
     st.builds(Slots, numbers),
     st.builds(Stopped, numbers),

@@ -69,7 +69,7 @@ def test_what_differs_is_said(now: Identity, sentence: str) -> None:
 def test_a_layout_that_another_version_had_differs() -> None:
     """Also where this one does not know what it means."""
     older = replace(identity(), layout={**identity().layout, "engine format": "0"})
-    assert mismatch(older, identity()) == "The engine format was 0 and is 1."
+    assert mismatch(older, identity()) == "The engine format was 0 and is 2."
     newer = replace(identity(), layout={**identity().layout, "packing": "b"})
     assert mismatch(newer, identity()) == "The packing was b and is unknown."
 

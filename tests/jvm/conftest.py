@@ -47,9 +47,9 @@ def parser(jvm: Any) -> Callable[[Sequence[Column], str], Parse]:
         def parse(
             value: bytes | None, record_key: bytes | None = None, partition: int = 0, offset: int = 0, ts: int = 0
         ) -> Changes:
-            row = strict.call(value, record_key, partition, jvm.java.lang.Long(offset), jvm.java.lang.Long(ts))
-            parse.group = bytes(row.get(0))  # type: ignore[attr-defined]
-            return decoder.decode([bytes(row.get(1))])
+            record = strict.parse(value, record_key, partition, offset, ts)
+            parse.key = None if strict.key() is None else bytes(strict.key())  # type: ignore[attr-defined]
+            return decoder.decode([bytes(record)])
 
         return parse
 

@@ -3,7 +3,8 @@
 Pure, without a client library:
 
 - ``schema``, ``ids``, ``names``: the layout of records, row ids, names of topics;
-- ``encode``; ``decode`` with ``block`` and ``rows``: records to bytes, one by one, and back to ``changes``, at once;
+- ``encode``: records to bytes, one by one;
+- ``decode`` with ``block``, ``batches`` and ``rows``: messages back to ``changes``, many at once;
 - ``coverage``, ``caught_up``: which source records have been seen, and whether that is all there was.
 
 Around it, with Kafka:

@@ -1,4 +1,4 @@
-"""A batch of records laid end to end, read with numpy and Arrow and never outside of a record.
+"""Records laid end to end, read with numpy and Arrow and never outside of a record.
 
 A numpy view with a stride of one byte has an element at *every* byte position, so that indexing it with the records'
 positions copies their fixed parts wherever they stand; numpy checks the positions. Texts become Arrow strings over
@@ -8,14 +8,14 @@ the same bytes: their bounds, interleaved, are one long offsets array of which `
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from evertable.changelog.ids import Ints
-from evertable.changelog.schema import HEADER
+from evertable.changelog.schema import HEADER, RecordKind
 from evertable.errors import ChangelogError
 
 MAX_BYTES = 2**31 - 1
@@ -27,25 +27,30 @@ Origin = Callable[[int], str]
 
 
 class Block:
-    """The records' bytes, and where each of them starts and ends."""
+    """The records' bytes, and where each of them starts and ends; each begins behind the end of the one before."""
 
-    def __init__(self, values: Sequence[bytes | None], origin: Origin) -> None:
+    def __init__(self, data: pa.Buffer, starts: Ints, ends: Ints, origin: Origin) -> None:
+        self.data = data
+        self.starts, self.ends = starts, ends
+        self.lengths = ends - starts
+        self.origin = origin
+
+    @classmethod
+    def laid(cls, values: Sequence[bytes | None], origin: Origin) -> Self:
+        """These values, end to end."""
         laid = pa.array(values, pa.binary())
         if isinstance(laid, pa.ChunkedArray):  # as it does not fit into one array
             raise ValueError(f"more than {MAX_BYTES} bytes at once; decode fewer records in one call")
         _, bounds, data = laid.buffers()
         positions = np.frombuffer(bounds, np.int32, len(values) + 1).astype(np.int64)
-        self.starts, self.ends = positions[:-1], positions[1:]
-        self.lengths = self.ends - self.starts
-        self._data = data
-        self._origin = origin
+        return cls(data, positions[:-1], positions[1:], origin)
 
     def gather(self, at: Ints, dtype: np.dtype[Any]) -> Array:
         """A copy of the ``dtype`` that stands at each of these byte positions."""
         if len(at) == 0:
             return np.empty(0, dtype)
         size = dtype.itemsize
-        everywhere: Array = np.ndarray((self._data.size - size + 1,), f"V{size}", self._data, strides=(1,))
+        everywhere: Array = np.ndarray((self.data.size - size + 1,), f"V{size}", self.data, strides=(1,))
         return everywhere[at].view(dtype)  # as plain bytes first: ten times as fast as copying field by field
 
     def texts(self, bounds: Ints) -> list[pa.BinaryArray]:
@@ -55,7 +60,7 @@ class Block:
         """
         rows, width = bounds.shape
         flat = bounds.astype(np.int32).ravel()
-        every = pa.BinaryArray.from_buffers(pa.binary(), len(flat) - 1, [None, pa.py_buffer(flat), self._data])
+        every = pa.BinaryArray.from_buffers(pa.binary(), len(flat) - 1, [None, pa.py_buffer(flat), self.data])
         return [every.take(pa.array(np.arange(j, rows * width, width))) for j in range(width - 1)]
 
     def require(
@@ -75,10 +80,12 @@ class Block:
 
     def _describe(self, record: int) -> str:
         if self.lengths[record] < HEADER.itemsize:
-            return self._origin(record)
+            return self.origin(record)
         header = self.gather(self.starts[record : record + 1], HEADER)[0]
+        if header["kind"] == RecordKind.BATCH:
+            return self.origin(record)
         source = {0: "left", 1: "right"}.get(int(header["side"]), "unknown")
-        return f"{self._origin(record)} ({source} source, partition {header['partition']}, offset {header['offset']})"
+        return f"{self.origin(record)} ({source} source, partition {header['partition']}, offset {header['offset']})"
 
 
 def _is_valid(array: pa.Array) -> bool:

@@ -1,4 +1,4 @@
-"""The changelog decoder: a batch of records to Arrow, without a Python loop over them."""
+"""The changelog decoder: many messages at once to Arrow, without a Python loop over their records."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from evertable.changelog.batches import records_of
 from evertable.changelog.block import Array, Block, Origin
 from evertable.changelog.changes import NO_PAIRS, NO_REJECTS, PAIRS, REJECTS, Changes
 from evertable.changelog.ids import Ints, has_row_id, pack
@@ -14,7 +15,6 @@ from evertable.changelog.rows import decode_rows
 from evertable.changelog.schema import (
     HEADER,
     MAX_RAW,
-    VERSION,
     ChangelogSchema,
     MatchMode,
     RecordKind,
@@ -39,11 +39,11 @@ class Decoder:
         self._match_modes = np.array([schema.match_mode(side) for side in Side], np.uint8)
 
     def decode(self, values: Sequence[bytes | None], origin: Origin = "record {}".format) -> Changes:
-        """What these records say. ChangelogError names the first one that this version cannot read.
+        """What these messages say. ChangelogError names the first one that this version cannot read.
 
         ``origin`` tells, for that error, where the i-th value came from.
         """
-        block = Block(values, origin)
+        block = records_of(Block.laid(values, origin))
         block.require(block.lengths >= HEADER.itemsize, lambda i: f"has only {block.lengths[i]} bytes")
         header = block.gather(block.starts, HEADER)
         self._check(block, header)
@@ -57,16 +57,11 @@ class Decoder:
         )
         pairs = self._pairs(block, np.flatnonzero(~is_reject), tails)
         rejects = _rejects(block, np.flatnonzero(is_reject))
-        return Changes((left, right), pairs, rejects, len(values))
+        return Changes((left, right), pairs, rejects, len(block.starts))
 
     def _check(self, block: Block, header: Array) -> None:
-        version, kind, side, mode = header["version"], header["kind"], header["side"], header["mode"]
+        kind, side, mode = header["kind"], header["side"], header["mode"]
         partition, offset = header["partition"], header["offset"]
-        block.require(
-            version == VERSION,
-            lambda i: f"has format version {version[i]}; this program reads version {VERSION}",
-            "Read it with the Evertable that wrote it, or build the generation anew.",
-        )
         block.require((kind >= 1) & (kind <= 3), lambda i: f"is of an unknown kind, {kind[i]}")
         block.require(side <= 1, lambda i: f"is of an unknown side, {side[i]}")
         is_reject = kind == _REJECT

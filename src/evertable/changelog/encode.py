@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Context, Decimal
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
 from evertable.changelog.schema import (
@@ -93,6 +93,13 @@ class Encoder:
         if self.schema.match_mode(of.side) is MatchMode.IDS:
             return b"".join(struct.pack("<q", match.id) for match in matches)
         return b"".join(struct.pack("<qq", match.id, match.timestamp) for match in matches)
+
+
+def batch(records: Sequence[bytes]) -> bytes:
+    """A message of several records."""
+    head = _HEADER.pack(VERSION, RecordKind.BATCH, 0, 0, len(records), 0, 0, 0)
+    ends = accumulate(map(len, records))
+    return head + b"".join(struct.pack("<I", end) for end in ends) + b"".join(records)
 
 
 def _header(kind: RecordKind, of: RecordOf, mode: int, count: int) -> bytes:

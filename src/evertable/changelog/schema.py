@@ -18,7 +18,7 @@ from evertable.changelog.changes import nothing
 from evertable.config.columns import Column, ColumnType, Kind
 from evertable.config.joins import JoinType
 
-VERSION = 1
+VERSION = 2
 MAX_MATCHES = 5_000  # that the keyed operator puts into one record
 MAX_RAW = 1_024  # bytes of a rejected record's value that are kept
 
@@ -27,6 +27,8 @@ class RecordKind(IntEnum):
     ROW = 1
     MATCHES = 2
     REJECT = 3
+    BATCH = 4
+    """Not a record but a message of several."""
 
 
 class Side(IntEnum):

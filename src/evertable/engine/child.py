@@ -138,7 +138,7 @@ class Queries:
         if last is None:
             return
         left, right = committed_ends(spec, (source["endOffset"] for source in last["sources"]))
-        progress = Progress(spec.generation, last["batchId"], last["numInputRows"], left, right)
+        progress = Progress(spec.generation, last["batchId"], left, right)
         if self._reported.get(spec.generation) != progress:
             self._reported[spec.generation] = progress
             self._output.send(progress)

@@ -1,18 +1,18 @@
-"""One generation as one Spark query: read, parse, union, join, write."""
+"""One generation as one Spark query: read and parse, union, join, write."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as every PySpark program calls it
-from pyspark.sql.classic.column import _to_java_column, _to_seq
 from pyspark.sql.streaming.query import StreamingQuery
 
-from evertable.config.columns import Column as SourceColumn
+from evertable.config.columns import Column
 from evertable.engine.spec import GenerationSpec, SourceSpec
 
+SOURCE = "dev.evertable.PackedKafka"
 LEFT, RIGHT = 0, 1
 
 # What a changelog message needs beside the row: 5,000 matches of 8 bytes and Kafka's own overhead.
@@ -30,15 +30,15 @@ WRITER_ALWAYS = {"acks": "all", "enable.idempotence": "true"}  # a lost or doubl
 
 def start(spark: SparkSession, spec: GenerationSpec) -> StreamingQuery:
     """Starts the generation's query; it runs until it is stopped or fails."""
-    left = parse(spark, read(spark, spec, spec.left), spec, spec.left, LEFT)
-    right = parse(spark, read(spark, spec, spec.right), spec, spec.right, RIGHT)
-    return write(join(spark, left.union(right), spec), spec)
+    packs = read(spark, spec, spec.left, LEFT).union(read(spark, spec, spec.right, RIGHT))
+    return write(join(spark, packs, spec), spec)
 
 
-def read(spark: SparkSession, spec: GenerationSpec, source: SourceSpec) -> DataFrame:
-    """The topic's records, from the offsets that the build found."""
+def read(spark: SparkSession, spec: GenerationSpec, source: SourceSpec, side: int) -> DataFrame:
+    """The topic's records from the offsets that the build found, parsed: packs of rows and rejects for each bucket."""
     reader = (
-        spark.readStream.format("kafka")
+        spark.readStream.format(SOURCE)
+        .option("layout", json.dumps(layout(spec, source, side)))
         .option("subscribe", source.topic)
         .option("startingOffsets", json.dumps({source.topic: source.start}))
         .option("failOnDataLoss", "true")
@@ -46,19 +46,14 @@ def read(spark: SparkSession, spec: GenerationSpec, source: SourceSpec) -> DataF
     )
     if spec.trigger == "microbatch":
         reader = reader.option("maxOffsetsPerTrigger", 200_000)  # keeps a catch-up's batches in memory
-    return reader.load()
+    return reader.load().select(F.inline("packs"))
 
 
-def parse(spark: SparkSession, records: DataFrame, spec: GenerationSpec, source: SourceSpec, side: int) -> DataFrame:
-    """Rows and rejects as (key, changelog record)."""
-    strictly = strict_parser(spark, spec, source, side)
-    parsed = strictly("value", "key", "partition", "offset", F.unix_millis("timestamp"))
-    return records.select(parsed.alias("parsed")).select("parsed.key", "parsed.record")
-
-
-def join(spark: SparkSession, rows: DataFrame, spec: GenerationSpec) -> DataFrame:
-    """Changelog records: each row with the ids it matches."""
-    joined = _jvm(spark).dev.evertable.KeyedJoin.join(rows._jdf, spec.join.value)
+def join(spark: SparkSession, packs: DataFrame, spec: GenerationSpec) -> DataFrame:
+    """Changelog messages: each row with the ids it matches."""
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None  # noqa: S101 - only before the context exists
+    joined = jvm.dev.evertable.KeyedJoin.join(packs._jdf, spec.join.value)
     return DataFrame(joined.toDF(), spark).toDF("value")
 
 
@@ -93,23 +88,17 @@ def kafka(properties: dict[str, str]) -> dict[str, str]:
     return {f"kafka.{name}": value for name, value in properties.items()}
 
 
-def strict_parser(spark: SparkSession, spec: GenerationSpec, source: SourceSpec, side: int) -> Any:
-    """The strict parser of one source, as a function of columns."""
-    layout = {
+def layout(spec: GenerationSpec, source: SourceSpec, side: int) -> dict[str, Any]:
+    """One source, as the parser wants it described."""
+    return {
         "side": side,
         "key": source.key,
         "max_bytes": spec.max_message_bytes - MATCHES_ALLOWANCE,
         "columns": [column_layout(column) for column in source.columns],
     }
-    function = _jvm(spark).dev.evertable.StrictParser.function(json.dumps(layout))
-
-    def apply(*columns: str | Column) -> Column:
-        return Column(function.apply(_to_seq(spark.sparkContext, columns, _to_java_column)))
-
-    return apply
 
 
-def column_layout(column: SourceColumn) -> dict[str, str | int]:
+def column_layout(column: Column) -> dict[str, str | int]:
     """One column, as the parser wants it described."""
     return {
         "name": column.name,
@@ -118,9 +107,3 @@ def column_layout(column: SourceColumn) -> dict[str, str | int]:
         "scale": column.type.scale,
         "from": column.record_field.value.removeprefix("kafka.") if column.record_field else "json",
     }
-
-
-def _jvm(spark: SparkSession) -> Any:
-    jvm = spark.sparkContext._jvm
-    assert jvm is not None  # noqa: S101 - only before the context exists
-    return jvm

@@ -43,7 +43,6 @@ class Progress:
 
     generation: int
     epoch: int
-    rows: int
     left: Mapping[int, int]
     right: Mapping[int, int]
 

@@ -18,7 +18,7 @@ from evertable.changelog.schema import VERSION
 from evertable.config import Config, Source
 from evertable.engine.spec import GenerationSpec
 
-ENGINE_FORMAT = 1
+ENGINE_FORMAT = 2
 """Of what the keyed operator keeps in its state; another number makes old checkpoints useless."""
 
 

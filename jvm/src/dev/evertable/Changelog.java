@@ -7,8 +7,8 @@ import java.util.Arrays;
 
 /** The bytes of a changelog record, as docs/CHANGELOG-FORMAT.md lays them out. */
 final class Changelog {
-  static final int VERSION = 1;
-  static final int ROW = 1, MATCHES = 2, REJECT = 3;
+  static final int VERSION = 2;
+  static final int ROW = 1, MATCHES = 2, REJECT = 3, BATCH = 4;
   static final int NONE = 0, IDS = 1, IDS_WITH_TIMESTAMPS = 2;
   static final int HEADER = 28;
   static final int OFFSET_BITS = 44;
@@ -20,6 +20,7 @@ final class Changelog {
 
   private Changelog() {}
 
+  static int getInt(byte[] from, int at) { return (int) INT.get(from, at); }
   static long getLong(byte[] from, int at) { return (long) LONG.get(from, at); }
   static void putLong(byte[] to, int at, long value) { LONG.set(to, at, value); }
   static void putInt(byte[] to, int at, int value) { INT.set(to, at, value); }
@@ -39,7 +40,7 @@ final class Changelog {
   static long timestamp(byte[] record) { return getLong(record, 16); }
 
   /** The row's id: partition and offset in one number that sorts like the two. */
-  static long id(byte[] record) { return (long) (int) INT.get(record, 24) << OFFSET_BITS | getLong(record, 8); }
+  static long id(byte[] record) { return (long) getInt(record, 24) << OFFSET_BITS | getLong(record, 8); }
 
   /** The row's own record with the first matches behind its columns. */
   static byte[] withMatches(byte[] row, int mode, long[] words, int count) {

@@ -143,15 +143,14 @@ final class Draft {
     return record;
   }
 
-  /** The key's bytes behind a 1, equal where the typed values are equal; null without a key. */
+  /** The key's bytes, equal where the typed values are equal; null without a key. */
   byte[] key() {
     int i = layout.key;
     if (!present[i]) return null;
     ColumnType type = layout.types[i];
-    byte[] key = new byte[1 + (type.isText() ? (int) high[i] : type.size)];
-    key[0] = 1;
-    if (type.isText()) System.arraycopy(text.bytes, (int) low[i], key, 1, (int) high[i]);
-    else putNumber(key, 1, type.size, i);
+    byte[] key = new byte[type.isText() ? (int) high[i] : type.size];
+    if (type.isText()) System.arraycopy(text.bytes, (int) low[i], key, 0, key.length);
+    else putNumber(key, 0, type.size, i);
     return key;
   }
 

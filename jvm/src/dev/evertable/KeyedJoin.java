@@ -1,6 +1,9 @@
 package dev.evertable;
 
+import java.util.Arrays;
+import java.util.HashMap;
 import java.util.Iterator;
+import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
@@ -10,72 +13,87 @@ import org.apache.spark.sql.streaming.StatefulProcessor;
 import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.streaming.TimerValues;
-import org.apache.spark.sql.streaming.ValueState;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** The keyed operator: lets each row pass through and attaches the ids of the rows that it matches. */
-public final class KeyedJoin extends StatefulProcessor<byte[], Row, byte[]> {
+/**
+ * The keyed operator: lets each row pass through and attaches the ids of the rows that it matches.
+ *
+ * <p>Rows come in packs, each of them of one bucket, that is of the keys that one shuffle partition has. Spark's own
+ * cost of a row, as large as that of joining it, is paid once for a pack.
+ */
+public final class KeyedJoin extends StatefulProcessor<Integer, Row, byte[]> {
   private static final long serialVersionUID = 1;
   private static final int MAX_MATCHES = 5000; // of one record, so that a row with a million matches makes no huge message
-  private static final int RECORD = 1; // the column behind the key
+  private static final int RECORDS = 1; // the column behind the bucket
 
   private final Join join;
-  private transient ValueState<byte[]> members; // a key's two sets of rows, or the roots of their trees
-  private transient MapState<Long, byte[]> blocks; // the blocks of those trees
+  private transient MapState<byte[], byte[]> members; // of each key its two sets of rows, or the roots of their trees
+  private transient MapState<byte[], byte[]> blocks; // the blocks of those trees, by key and number
   private transient long[] words, ahead; // matches of the record to write, and of the one behind it
+  private transient Message message;
 
   private KeyedJoin(Join join) { this.join = join; }
 
-  /** The join of rows (key, record) as changelog records; called by the plan. */
-  public static Dataset<byte[]> join(Dataset<Row> rows, String type) {
-    return rows.groupBy("key").as(Encoders.BINARY(), Encoders.row(rows.schema()))
+  /** The join of packs (bucket, records) as changelog messages; called by the plan. */
+  public static Dataset<byte[]> join(Dataset<Row> packs, String type) {
+    return packs.groupBy("bucket").as(Encoders.INT(), Encoders.row(packs.schema()))
         .transformWithState(new KeyedJoin(Join.named(type)), TimeMode.None(), OutputMode.Update(), Encoders.BINARY());
   }
 
   @Override public void init(OutputMode output, TimeMode time) {
-    members = getHandle().getValueState("members", Encoders.BINARY(), TTLConfig.NONE());
-    blocks = getHandle().getMapState("blocks", Encoders.LONG(), Encoders.BINARY(), TTLConfig.NONE());
+    members = getHandle().getMapState("members", Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE());
+    blocks = getHandle().getMapState("blocks", Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE());
     words = new long[MAX_MATCHES];
     ahead = new long[MAX_MATCHES];
+    message = new Message();
   }
 
-  @Override public scala.collection.Iterator<byte[]> handleInputRows(byte[] key, scala.collection.Iterator<Row> rows, TimerValues timers) {
-    boolean keyless = key[0] == 0; // no key or a reject: nothing to match, nothing to remember
-    return CollectionConverters.asScala(keyless ? new PassThrough(rows) : new Matching(rows));
-  }
-
-  private record PassThrough(scala.collection.Iterator<Row> rows) implements Iterator<byte[]> {
-    @Override public boolean hasNext() { return rows.hasNext(); }
-
-    @Override public byte[] next() { return (byte[]) rows.next().get(RECORD); }
+  @Override public scala.collection.Iterator<byte[]> handleInputRows(Integer bucket, scala.collection.Iterator<Row> packs, TimerValues timers) {
+    return CollectionConverters.asScala(new Joining(packs));
   }
 
   /**
-   * One key's rows, each behind those of its matches that do not fit into its own record: who has seen a row has seen
-   * its matches. The key's state is read at the start and written at the end.
+   * Packs as messages, each row behind those of its matches that do not fit into its own record: who has seen a row has
+   * seen its matches. The state of a pack's keys is read when they come, and written behind the pack's last row.
    */
-  private final class Matching implements Iterator<byte[]> {
-    private final scala.collection.Iterator<Row> rows;
-    private final RowSet left = new RowSet(blocks, 0, join.timedLeft);
-    private final RowSet right = new RowSet(blocks, 1, join.timedRight);
+  private final class Joining implements Iterator<byte[]> {
+    private final scala.collection.Iterator<Row> packs;
+    private final Map<Key, Members> keys = new HashMap<>();
+    private Pack.Cursor pack; // null between packs
     private byte[] row; // that still has to come, null between rows
     private Matches matches;
     private int count; // matches of it that wait in `words`
+    private byte[] held; // a record that the message before this one did not take
 
-    Matching(scala.collection.Iterator<Row> rows) {
-      this.rows = rows;
-      byte[] value = members.get();
-      if (value != null) right.read(value, left.read(value, 0));
-    }
+    Joining(scala.collection.Iterator<Row> packs) { this.packs = packs; }
 
-    @Override public boolean hasNext() {
-      if (row != null || rows.hasNext()) return true;
-      save();
-      return false;
-    }
+    @Override public boolean hasNext() { return pack != null || packs.hasNext(); }
 
     @Override public byte[] next() {
-      if (row == null) takeIn((byte[]) rows.next().get(RECORD));
+      if (pack == null) pack = new Pack.Cursor((byte[]) packs.next().get(RECORDS));
+      if (held != null) message.add(held);
+      held = null;
+      for (byte[] record = record(); ; record = record()) {
+        if (record == null) {
+          save();
+          pack = null;
+          return message.finish();
+        }
+        if (!message.takes(record)) {
+          held = record;
+          return message.finish();
+        }
+        message.add(record);
+      }
+    }
+
+    /** The pack's next changelog record, null at its end. */
+    private byte[] record() {
+      if (row == null) {
+        if (!pack.next()) return null;
+        if (pack.key == null) return pack.record; // nothing to match, nothing to remember
+        takeIn(pack.key, pack.record);
+      }
       int further = count < MAX_MATCHES ? 0 : matches.take(ahead, MAX_MATCHES);
       byte[] record;
       if (further > 0) {
@@ -91,18 +109,43 @@ public final class KeyedJoin extends StatefulProcessor<byte[], Row, byte[]> {
       return record;
     }
 
-    private void takeIn(byte[] next) {
+    private void takeIn(byte[] keyBytes, byte[] next) {
+      Key key = new Key(keyBytes);
+      Members of = keys.get(key);
+      if (of == null) keys.put(key, of = new Members(join, members.getValue(keyBytes), new KeyBlocks(keyBytes)));
       row = next;
       long timestamp = Changelog.timestamp(row), id = Changelog.id(row);
-      matches = Changelog.side(row) == 0 ? join.left(left, right, timestamp, id) : join.right(left, right, timestamp, id);
+      matches = Changelog.side(row) == 0 ? join.left(of.left, of.right, timestamp, id) : join.right(of.left, of.right, timestamp, id);
       count = matches.take(words, MAX_MATCHES);
     }
 
     private void save() {
-      if (!left.changed() && !right.changed()) return;
-      byte[] value = new byte[left.size() + right.size()];
-      right.write(value, left.write(value, 0));
-      members.update(value);
+      keys.forEach((key, of) -> {
+        if (of.changed()) members.updateValue(key.bytes, of.state());
+      });
+      keys.clear();
+    }
+  }
+
+  private record Key(byte[] bytes) {
+    @Override public boolean equals(Object other) { return other instanceof Key key && Arrays.equals(bytes, key.bytes); }
+
+    @Override public int hashCode() { return Arrays.hashCode(bytes); }
+  }
+
+  private final class KeyBlocks implements RowSet.Blocks {
+    private final byte[] key;
+
+    KeyBlocks(byte[] key) { this.key = key; }
+
+    @Override public byte[] get(long number) { return blocks.getValue(numbered(number)); }
+
+    @Override public void put(long number, byte[] block) { blocks.updateValue(numbered(number), block); }
+
+    private byte[] numbered(long number) {
+      byte[] bytes = Arrays.copyOf(key, key.length + 8); // the number has one length, so no two of these are alike
+      Changelog.putLong(bytes, key.length, number);
+      return bytes;
     }
   }
 }

@@ -1,7 +1,6 @@
 package dev.evertable;
 
 import java.util.Arrays;
-import org.apache.spark.sql.streaming.MapState;
 
 /**
  * The rows of one key and one side, in order: packed into the key's own value while they are few, else a B+ tree.
@@ -11,11 +10,18 @@ import org.apache.spark.sql.streaming.MapState;
  * An inner block lists (least entry, block number) of its children. Rows are never removed, so blocks never merge.
  */
 final class RowSet {
+  /** Where a key's blocks are kept. */
+  interface Blocks {
+    byte[] get(long number);
+
+    void put(long number, byte[] block);
+  }
+
   static final int INLINE = 32, LEAF = 64, FANOUT = 128;
   private static final byte TREE = -1;
   private static final byte[] EMPTY = new byte[0];
 
-  private final MapState<Long, byte[]> blocks;
+  private final Blocks blocks;
   private final int side;
   private final int width; // bytes of an entry: 8 for ids, 16 for (timestamp, id)
   private byte[] inline = EMPTY;
@@ -24,7 +30,7 @@ final class RowSet {
   private long root, next;
   private boolean changed;
 
-  RowSet(MapState<Long, byte[]> blocks, int side, boolean timed) {
+  RowSet(Blocks blocks, int side, boolean timed) {
     this.blocks = blocks;
     this.side = side;
     width = timed ? 16 : 8;
@@ -111,12 +117,12 @@ final class RowSet {
     }
     int count = block.length / stride;
     if (count <= (level == 0 ? LEAF : FANOUT)) {
-      blocks.updateValue(key(number), block);
+      blocks.put(key(number), block);
       return null;
     }
     int cut = (at == count - 1 ? count - 1 : count / 2) * stride; // rows mostly come in order: then leave full blocks behind
     byte[] right = Arrays.copyOfRange(block, cut, block.length);
-    blocks.updateValue(key(number), Arrays.copyOf(block, cut));
+    blocks.put(key(number), Arrays.copyOf(block, cut));
     byte[] sibling = Arrays.copyOf(Arrays.copyOf(right, width), width + 8);
     Changelog.putLong(sibling, width, put(right));
     return sibling;
@@ -124,13 +130,13 @@ final class RowSet {
 
   private long put(byte[] block) {
     changed = true;
-    blocks.updateValue(key(next), block);
+    blocks.put(key(next), block);
     return next++;
   }
 
-  private byte[] block(long number) { return blocks.getValue(key(number)); }
+  private byte[] block(long number) { return blocks.get(key(number)); }
 
-  private Long key(long number) { return number << 1 | side; }
+  private long key(long number) { return number << 1 | side; }
 
   private long childOf(byte[] block, int child) { return Changelog.getLong(block, child * (width + 8) + width); }
 

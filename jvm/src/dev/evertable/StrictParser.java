@@ -9,22 +9,9 @@ import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import java.io.IOException;
 import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
-import org.apache.spark.sql.Row;
-import org.apache.spark.sql.RowFactory;
-import org.apache.spark.sql.api.java.UDF5;
-import org.apache.spark.sql.expressions.UserDefinedFunction;
-import org.apache.spark.sql.functions;
-import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.StructType;
 
-/**
- * A Kafka record's value, strictly typed: (value, key, partition, offset, timestamp) → (grouping key, changelog record).
- *
- * <p>A value that does not fit becomes a reject record. Rows without a key and rejects get a grouping key that begins
- * with 0 and is spread over the shuffle partitions; a real key begins with 1. Each Spark task has a copy of its own.
- */
-public final class StrictParser implements UDF5<byte[], byte[], Integer, Long, Long, Row> {
-  private static final long serialVersionUID = 1;
+/** A Kafka record's value, strictly typed, as a changelog record and a key; a value that does not fit becomes a reject. */
+public final class StrictParser {
   private static final int RAW_BYTES = 1024;
   private static final long MAX_MILLIS = Long.MAX_VALUE / 1000;
   private static final JsonFactory JSON = JsonFactory.builder()
@@ -35,18 +22,19 @@ public final class StrictParser implements UDF5<byte[], byte[], Integer, Long, L
       .build();
 
   private final SourceLayout layout;
-  private transient Draft draft;
+  private final Draft draft;
+  private byte[] joinKey;
 
-  public StrictParser(String layout) throws IOException { this.layout = new SourceLayout(layout); }
+  public StrictParser(String layout) throws IOException { this(new SourceLayout(layout)); }
 
-  /** The parser as a function of columns, run once for each record although both of its fields are used; called by the plan. */
-  public static UserDefinedFunction function(String layout) throws IOException {
-    StructType result = new StructType().add("key", DataTypes.BinaryType).add("record", DataTypes.BinaryType);
-    return functions.udf(new StrictParser(layout), result).asNondeterministic();
+  StrictParser(SourceLayout layout) {
+    this.layout = layout;
+    draft = new Draft(layout);
   }
 
-  @Override public Row call(byte[] value, byte[] key, Integer partition, Long offset, Long timestamp) {
-    if (draft == null) draft = new Draft(layout);
+  /** The changelog record, without matches yet, of a row or of a reject. */
+  public byte[] parse(byte[] value, byte[] key, int partition, long offset, long timestamp) {
+    joinKey = null;
     try {
       if (partition >= Changelog.MAX_PARTITION || offset >= Changelog.MAX_OFFSET) {
         throw new Rejection("ID_OUT_OF_RANGE", "partition " + partition + ", offset " + offset + " has no row id");
@@ -59,12 +47,15 @@ public final class StrictParser implements UDF5<byte[], byte[], Integer, Long, L
       if (record.length > layout.maxBytes) {
         throw new Rejection("ROW_TOO_LARGE", "the row takes " + record.length + " bytes, the changelog takes " + layout.maxBytes);
       }
-      byte[] joinKey = draft.key();
-      return RowFactory.create(joinKey == null ? spread(offset) : joinKey, record);
+      joinKey = draft.key();
+      return record;
     } catch (Rejection e) {
-      return RowFactory.create(spread(offset), reject(e.getMessage(), value, partition, offset, timestamp));
+      return reject(e.getMessage(), value, partition, offset, timestamp);
     }
   }
+
+  /** What the row that was parsed last is joined by, equal where the typed values are equal; null without a key or a row. */
+  public byte[] key() { return joinKey; }
 
   private void read(byte[] value, byte[] key, int partition, long offset, long timestamp) throws Rejection {
     if (value == null) throw new Rejection("TOMBSTONE", "the record has no value");
@@ -195,6 +186,4 @@ public final class StrictParser implements UDF5<byte[], byte[], Integer, Long, L
     if (raw > 0) System.arraycopy(value, 0, record, Changelog.HEADER + why.length, raw);
     return record;
   }
-
-  private static byte[] spread(long offset) { return new byte[] {0, (byte) offset}; }
 }
