@@ -240,6 +240,7 @@ END = 28 + 3 * 4
         (broken(BATCH, 32, b"\x00\x00\x00\x00"), "has a record that ends elsewhere"),
         (BATCH + b"x", "goes on behind its last record"),
         (batch([ROW, b""]), "has only 0 bytes"),
+        (batch([ROW, broken(ROW, 0, b"\x01")]), "has format version 1"),
         (batch([ROW, batch([ROW])]), "is of an unknown kind, 4"),
     ],
 )

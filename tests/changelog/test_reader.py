@@ -78,7 +78,7 @@ def test_a_batch_is_bounded(read: Open, new_topic: MakeTopic, produce: Produce) 
     """However much is there, a batch holds no more than asked for."""
     topic = new_topic()
     produce(topic, [row(i) for i in range(100)])
-    reader = read(topic, max_records=7)
+    reader = read(topic, max_messages=7)
     sizes: list[int] = []
     while sum(sizes) < 100:
         sizes += [changes.records for changes in filter(None, [reader.poll(30)])]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evertable.changelog.block import Block
+from evertable.changelog.block import Array, Block
 from evertable.changelog.schema import HEADER, VERSION, RecordKind
 
 _BATCH = int(RecordKind.BATCH)
@@ -15,11 +15,7 @@ def records_of(messages: Block) -> Block:
     """The records of these messages, in order; raises where a message cannot be taken apart."""
     messages.require(messages.lengths >= HEADER.itemsize, lambda i: f"has only {messages.lengths[i]} bytes")
     header = messages.gather(messages.starts, HEADER)
-    messages.require(
-        header["version"] == VERSION,
-        lambda i: f"has format version {header['version'][i]}; this program reads version {VERSION}",
-        "Read it with the Evertable that wrote it, or build the generation anew.",
-    )
+    require_version(messages, header)
     is_batch = header["kind"] == _BATCH
     if not is_batch.any():
         return messages
@@ -42,3 +38,11 @@ def records_of(messages: Block) -> Block:
     )
     messages.require(ends[np.cumsum(counts) - 1] == messages.ends, "goes on behind its last record")
     return Block(messages.data, starts, ends, lambda i: messages.origin(int(message[i])))
+
+
+def require_version(block: Block, header: Array) -> None:
+    block.require(
+        header["version"] == VERSION,
+        lambda i: f"has format version {header['version'][i]}; this program reads version {VERSION}",
+        "Read it with the Evertable that wrote it, or build the generation anew.",
+    )

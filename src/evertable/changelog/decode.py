@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from evertable.changelog.batches import records_of
+from evertable.changelog.batches import records_of, require_version
 from evertable.changelog.block import Array, Block, Origin
 from evertable.changelog.changes import NO_PAIRS, NO_REJECTS, PAIRS, REJECTS, Changes
 from evertable.changelog.ids import Ints, has_row_id, pack
@@ -62,6 +62,7 @@ class Decoder:
     def _check(self, block: Block, header: Array) -> None:
         kind, side, mode = header["kind"], header["side"], header["mode"]
         partition, offset = header["partition"], header["offset"]
+        require_version(block, header)
         block.require((kind >= 1) & (kind <= 3), lambda i: f"is of an unknown kind, {kind[i]}")
         block.require(side <= 1, lambda i: f"is of an unknown side, {side[i]}")
         is_reject = kind == _REJECT

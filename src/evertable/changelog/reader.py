@@ -19,11 +19,11 @@ from evertable.changelog.schema import ChangelogSchema
 from evertable.changelog.trouble import MISSING, PASSING
 from evertable.errors import KafkaUnreachableError, KeptOutError
 
-MAX_RECORDS = 10_000
-"""In one batch; larger ones are not faster."""
+MAX_MESSAGES = 10_000
+"""To decode at once; more are not faster."""
 
 MAX_BYTES = 4 << 20
-"""In one batch, if it has more than one record: half a million matches, which take ten times as much to decode."""
+"""To decode at once, if it is more than one message: half a million matches, which take ten times as much."""
 
 _ASK_TIMEOUT_S = 1.0
 
@@ -32,7 +32,7 @@ _TUNED = {
     "fetch.wait.max.ms": 500,  # for idle times only: a waiting fetch is answered as soon as there is a byte
     "fetch.queue.backoff.ms": 5,  # librdkafka's 1000 starves a fast reader: a full queue means no fetch for a second
     "queued.min.messages": 100_000,
-    "queued.max.messages.kbytes": 65_536,  # what is read ahead at most, however large the messages are
+    "queued.max.messages.kbytes": 16_384,  # what is read ahead at most, however large the messages are
     "reconnect.backoff.max.ms": 1_000,
 }
 
@@ -52,14 +52,14 @@ class ChangelogReader:
         schema: ChangelogSchema,
         offsets: Mapping[int, int] | None = None,
         *,
-        max_records: int = MAX_RECORDS,
+        max_messages: int = MAX_MESSAGES,
         timeout_s: float = 10.0,
         check_s: float = 10.0,
     ) -> None:
         self.topic = topic
         self._properties = properties
         self._decoder = Decoder(schema)
-        self._max_records = max_records
+        self._max_messages = max_messages
         self._timeout_s = timeout_s
         self._check_s = check_s
         self._alive = time.monotonic()
@@ -132,7 +132,7 @@ class ChangelogReader:
                 self._ask_after_topic()
             return []
         # poll() wakes for the first record, where consume() alone would wait for as many as it may return
-        messages = [first, *self._consumer.kafka.consume(self._max_records - 1, 0)]
+        messages = [first, *self._consumer.kafka.consume(self._max_messages - 1, 0)]
         if any(map(Message.error, messages)):
             messages = self._without_errors(messages)
         if messages:

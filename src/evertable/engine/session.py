@@ -55,6 +55,7 @@ SETTINGS: dict[str, str] = {
     "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "10s",
     # Shuffle: rows cross at once instead of waiting for a buffer to fill (45 ms by default).
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "2",
+    "spark.shuffle.streaming.networkBufferSize": "65536",  # holds a pack: larger rows are not counted as what they take
     # What real-time mode refuses, and a cluster's own defaults may ask for.
     "spark.dynamicAllocation.enabled": "false",
     "spark.speculation": "false",

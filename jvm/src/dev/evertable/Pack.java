@@ -7,7 +7,7 @@ import java.util.Arrays;
  * length, the key, the record.
  */
 final class Pack {
-  private static final int NO_KEY = -1, LENGTHS = 8, USUAL = 1 << 18;
+  private static final int NO_KEY = -1, LENGTHS = 8, USUAL = 1 << 16;
 
   private byte[] bytes = new byte[1 << 10];
   private int size;
@@ -15,11 +15,11 @@ final class Pack {
   int size() { return size; }
 
   void add(byte[] key, byte[] record) {
-    int keyLength = key == null ? 0 : key.length, end = size + LENGTHS + keyLength + record.length;
+    int start = size, keyLength = key == null ? 0 : key.length, end = start + LENGTHS + keyLength + record.length;
     if (end > bytes.length) bytes = Arrays.copyOf(bytes, Math.max(end, 2 * bytes.length));
-    Changelog.putInt(bytes, size, key == null ? NO_KEY : keyLength);
-    Changelog.putInt(bytes, size + 4, record.length);
-    if (key != null) System.arraycopy(key, 0, bytes, size + LENGTHS, keyLength);
+    Changelog.putInt(bytes, start, key == null ? NO_KEY : keyLength);
+    Changelog.putInt(bytes, start + 4, record.length);
+    if (key != null) System.arraycopy(key, 0, bytes, start + LENGTHS, keyLength);
     System.arraycopy(record, 0, bytes, end - record.length, record.length);
     size = end;
   }

@@ -21,8 +21,8 @@ import org.apache.spark.sql.connector.read.streaming.Offset;
 import org.apache.spark.sql.connector.read.streaming.PartitionOffset;
 import org.apache.spark.sql.connector.read.streaming.ReadLimit;
 import org.apache.spark.sql.connector.read.streaming.ReportsSourceMetrics;
+import org.apache.spark.sql.connector.read.streaming.SupportsAdmissionControl;
 import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeMode;
-import org.apache.spark.sql.connector.read.streaming.SupportsTriggerAvailableNow;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.kafka010.KafkaSourceProvider;
 import org.apache.spark.sql.types.DataTypes;
@@ -70,21 +70,21 @@ public final class PackedKafka implements TableProvider {
     }
 
     @Override public CustomMetric[] supportedCustomMetrics() { return kafka.supportedCustomMetrics(); }
-
-    @Override public ColumnarSupportMode columnarSupportMode() { return ColumnarSupportMode.UNSUPPORTED; }
   }
 
-  private static final class Stream implements MicroBatchStream, SupportsTriggerAvailableNow, SupportsRealTimeMode, ReportsSourceMetrics {
-    private final MicroBatchStream kafka;
-    private final SupportsTriggerAvailableNow limited; // the same one
-    private final SupportsRealTimeMode unlimited; // the same one
+  private static final class Stream implements MicroBatchStream, SupportsAdmissionControl, SupportsRealTimeMode, ReportsSourceMetrics {
     private final SourceLayout layout;
+    private final MicroBatchStream kafka; // by all of its interfaces
+    private final SupportsAdmissionControl admission;
+    private final SupportsRealTimeMode realTime;
+    private final ReportsSourceMetrics reports;
 
     Stream(MicroBatchStream kafka, SourceLayout layout) {
-      this.kafka = kafka;
-      limited = (SupportsTriggerAvailableNow) kafka;
-      unlimited = (SupportsRealTimeMode) kafka;
       this.layout = layout;
+      this.kafka = kafka;
+      admission = (SupportsAdmissionControl) kafka;
+      realTime = (SupportsRealTimeMode) kafka;
+      reports = (ReportsSourceMetrics) kafka;
     }
 
     @Override public PartitionReaderFactory createReaderFactory() {
@@ -93,33 +93,30 @@ public final class PackedKafka implements TableProvider {
 
     /** Of this query: what its first start has written into its checkpoint, whatever the session says by now. */
     private static int shufflePartitions() {
-      SQLConf conf = SQLConf.get();
-      return Integer.parseInt(conf.getConfString("spark.sql.streaming.internal.stateStore.partitions", String.valueOf(conf.numShufflePartitions())));
+      return Integer.parseInt(SQLConf.get().getConfString("spark.sql.streaming.internal.stateStore.partitions"));
     }
 
     @Override public Offset initialOffset() { return kafka.initialOffset(); }
 
     @Override public Offset latestOffset() { return kafka.latestOffset(); }
 
-    @Override public Offset latestOffset(Offset start, ReadLimit limit) { return limited.latestOffset(start, limit); }
+    @Override public Offset latestOffset(Offset start, ReadLimit limit) { return admission.latestOffset(start, limit); }
 
-    @Override public Offset reportLatestOffset() { return limited.reportLatestOffset(); }
+    @Override public Offset reportLatestOffset() { return admission.reportLatestOffset(); }
 
-    @Override public ReadLimit getDefaultReadLimit() { return limited.getDefaultReadLimit(); }
+    @Override public ReadLimit getDefaultReadLimit() { return admission.getDefaultReadLimit(); }
 
-    @Override public void prepareForTriggerAvailableNow() { limited.prepareForTriggerAvailableNow(); }
+    @Override public void prepareForRealTimeMode() { realTime.prepareForRealTimeMode(); }
 
-    @Override public void prepareForRealTimeMode() { unlimited.prepareForRealTimeMode(); }
-
-    @Override public InputPartition[] planInputPartitions(Offset start) { return unlimited.planInputPartitions(start); }
+    @Override public InputPartition[] planInputPartitions(Offset start) { return realTime.planInputPartitions(start); }
 
     @Override public InputPartition[] planInputPartitions(Offset start, Offset end) { return kafka.planInputPartitions(start, end); }
 
-    @Override public Offset mergeOffsets(PartitionOffset[] offsets) { return unlimited.mergeOffsets(offsets); }
+    @Override public Offset mergeOffsets(PartitionOffset[] offsets) { return realTime.mergeOffsets(offsets); }
 
     @Override public Offset deserializeOffset(String json) { return kafka.deserializeOffset(json); }
 
-    @Override public Map<String, String> metrics(Optional<Offset> latest) { return ((ReportsSourceMetrics) kafka).metrics(latest); }
+    @Override public Map<String, String> metrics(Optional<Offset> latest) { return reports.metrics(latest); }
 
     @Override public void commit(Offset end) { kafka.commit(end); }
 

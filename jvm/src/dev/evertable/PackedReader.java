@@ -22,7 +22,7 @@ import org.apache.spark.unsafe.hash.Murmur3_x86_32;
  * A row must hold all packs of its records: an epoch may end behind any row, and offsets know of records only.
  */
 final class PackedReader implements SupportsRealTimeRead<InternalRow> {
-  private static final int MAX_RECORDS = 1000, MAX_BYTES = 1 << 18; // of a row, more or less
+  private static final int FULL = 48 << 10; // bytes of a pack: with one record more it fits into a buffer of the shuffle
   private static final int KEY = 0, VALUE = 1, PARTITION = 3, OFFSET = 4, TIMESTAMP = 5; // in the connector's rows
   private static final int SEED = 42; // of Spark's hash partitioning
   private static final long AT_ONCE = 0;
@@ -32,6 +32,7 @@ final class PackedReader implements SupportsRealTimeRead<InternalRow> {
   private final int[] buckets;
   private final Pack[] packs;
   private InternalRow row;
+  private boolean ended;
 
   private PackedReader(SupportsRealTimeRead<InternalRow> kafka, SourceLayout layout, int[] buckets) {
     this.kafka = kafka;
@@ -65,19 +66,15 @@ final class PackedReader implements SupportsRealTimeRead<InternalRow> {
   @Override public RecordStatus nextWithTimeout(Long startTimeMs, Long timeoutMs) throws IOException {
     RecordStatus first = kafka.nextWithTimeout(startTimeMs, timeoutMs);
     if (!first.hasRecord()) return first;
-    int records = 0, bytes = 0;
-    do bytes += add(kafka.get());
-    while (++records < MAX_RECORDS && bytes < MAX_BYTES && kafka.nextWithTimeout(startTimeMs, AT_ONCE).hasRecord());
+    while (add(kafka.get()) < FULL && kafka.nextWithTimeout(startTimeMs, AT_ONCE).hasRecord());
     row = packed();
     return first;
   }
 
   /** For micro-batches, which have an end. */
   @Override public boolean next() throws IOException {
-    if (!kafka.next()) return false;
-    int records = 0, bytes = 0;
-    do bytes += add(kafka.get());
-    while (++records < MAX_RECORDS && bytes < MAX_BYTES && kafka.next());
+    if (ended || (ended = !kafka.next())) return false; // asked once more behind its end, the connector would ask Kafka
+    while (add(kafka.get()) < FULL && !(ended = !kafka.next()));
     row = packed();
     return true;
   }
@@ -90,15 +87,16 @@ final class PackedReader implements SupportsRealTimeRead<InternalRow> {
 
   @Override public void close() throws IOException { kafka.close(); }
 
-  /** Parses a record and puts it into the pack of its key's bucket; returns how many bytes that took. */
+  /** Parses a record and puts it into the pack of its key's bucket; returns how large that is now. */
   private int add(InternalRow record) {
     long offset = record.getLong(OFFSET);
     byte[] parsed = parser.parse(record.getBinary(VALUE), record.getBinary(KEY), record.getInt(PARTITION), offset,
         Math.floorDiv(record.getLong(TIMESTAMP), 1000L));
     byte[] key = parser.key();
     int hash = key == null ? (int) offset : Murmur3_x86_32.hashUnsafeBytes(key, Platform.BYTE_ARRAY_OFFSET, key.length, SEED);
-    packs[Math.floorMod(hash, packs.length)].add(key, parsed);
-    return parsed.length;
+    Pack pack = packs[Math.floorMod(hash, packs.length)];
+    pack.add(key, parsed);
+    return pack.size();
   }
 
   private InternalRow packed() {
