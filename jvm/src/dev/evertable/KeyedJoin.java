@@ -3,6 +3,7 @@ package dev.evertable;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
@@ -24,12 +25,14 @@ import scala.jdk.javaapi.CollectionConverters;
 public final class KeyedJoin extends StatefulProcessor<Integer, Row, byte[]> {
   private static final long serialVersionUID = 1;
   private static final int MAX_MATCHES = 5000; // of one record, so that a row with a million matches makes no huge message
+  private static final int MAX_KNOWN = 1 << 16; // keys whose state is not read again: 30 MB of a task, for an epoch at most
   private static final int RECORDS = 1; // the column behind the bucket
 
   private final Join join;
   private transient MapState<byte[], byte[]> members; // of each key its two sets of rows, or the roots of their trees
   private transient MapState<byte[], byte[]> blocks; // the blocks of those trees, by key and number
   private transient long[] words, ahead; // matches of the record to write, and of the one behind it
+  private transient Map<Key, Members> known; // those that came lately, as their state is; the one before longest first
   private transient Message message;
 
   private KeyedJoin(Join join) { this.join = join; }
@@ -45,6 +48,7 @@ public final class KeyedJoin extends StatefulProcessor<Integer, Row, byte[]> {
     blocks = getHandle().getMapState("blocks", Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE());
     words = new long[MAX_MATCHES];
     ahead = new long[MAX_MATCHES];
+    known = new LinkedHashMap<>(16, 0.75f, true);
     message = new Message();
   }
 
@@ -54,7 +58,7 @@ public final class KeyedJoin extends StatefulProcessor<Integer, Row, byte[]> {
 
   /**
    * Packs as messages, each row behind those of its matches that do not fit into its own record: who has seen a row has
-   * seen its matches. The state of a pack's keys is read when they come, and written behind the pack's last row.
+   * seen its matches. The state of a pack's keys is written behind the pack's last row.
    */
   private final class Joining implements Iterator<byte[]> {
     private final scala.collection.Iterator<Row> packs;
@@ -112,7 +116,7 @@ public final class KeyedJoin extends StatefulProcessor<Integer, Row, byte[]> {
     private void takeIn(byte[] keyBytes, byte[] next) {
       Key key = new Key(keyBytes);
       Members of = keys.get(key);
-      if (of == null) keys.put(key, of = new Members(join, members.getValue(keyBytes), new KeyBlocks(keyBytes)));
+      if (of == null) keys.put(key, of = known.computeIfAbsent(key, KeyedJoin.this::read));
       row = next;
       long timestamp = Changelog.timestamp(row), id = Changelog.id(row);
       matches = Changelog.side(row) == 0 ? join.left(of.left, of.right, timestamp, id) : join.right(of.left, of.right, timestamp, id);
@@ -124,8 +128,15 @@ public final class KeyedJoin extends StatefulProcessor<Integer, Row, byte[]> {
         if (of.changed()) members.updateValue(key.bytes, of.state());
       });
       keys.clear();
+      Iterator<Key> longest = known.keySet().iterator();
+      while (known.size() > MAX_KNOWN) {
+        longest.next();
+        longest.remove();
+      }
     }
   }
+
+  private Members read(Key key) { return new Members(join, members.getValue(key.bytes), new KeyBlocks(key.bytes)); }
 
   private record Key(byte[] bytes) {
     @Override public boolean equals(Object other) { return other instanceof Key key && Arrays.equals(bytes, key.bytes); }
