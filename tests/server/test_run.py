@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import signal
 import socket
-import ssl
 import subprocess
 import threading
 from collections.abc import AsyncIterator
@@ -16,6 +15,7 @@ import httpx
 import pytest
 from starlette.websockets import WebSocket
 from tests.server.conftest import Serve, settings
+from tests.server.trusting import trusting
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
@@ -185,13 +185,13 @@ def test_tls(serve: Serve, catalog: Catalog, certificate: tuple[Path, Path]) -> 
     made, key = certificate
     tls = {"certificate": str(made), "key": str(key), "key_password": "hunter2"}
     server = serve(catalog, {"tls": tls}, websocket=patient)
-    trusting = ssl.create_default_context(cafile=str(made))
+    trusted = trusting(made)
     assert server.url.startswith("https://")
-    answer = httpx.get(f"{server.url}/api/tables", verify=trusting)
+    answer = httpx.get(f"{server.url}/api/tables", verify=trusted)
     assert (answer.status_code, "strict-transport-security" in answer.headers) == (200, False)
-    answer = httpx.get(f"{server.url}/api/tables", verify=trusting, headers={"Host": "dash.example.com"})
+    answer = httpx.get(f"{server.url}/api/tables", verify=trusted, headers={"Host": "dash.example.com"})
     assert (answer.status_code, answer.headers["strict-transport-security"]) == (403, "max-age=31536000")
-    with connect(server.url.replace("https", "wss") + "/ws", subprotocols=PROTOCOL, ssl=trusting) as viewer:
+    with connect(server.url.replace("https", "wss") + "/ws", subprotocols=PROTOCOL, ssl=trusted) as viewer:
         assert viewer.recv() == "hello"
     with pytest.raises(httpx.HTTPError):
         ok(server.url)  # it is trusted by nobody else

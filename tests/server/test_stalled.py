@@ -6,7 +6,6 @@ import ctypes
 import gc
 import os
 import socket as sockets_
-import ssl
 import subprocess
 import time
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 from tests.server.conftest import USERS, Serve
 from tests.server.test_socket import catalog_of
+from tests.server.trusting import trusting
 from tests.server.viewers import Viewer, live
 from tests.waiting import wait_until
 
@@ -54,8 +54,8 @@ def test_a_stalled_viewer_costs_little_and_catches_up_with_one_page(
     change(0)
     tls = {"certificate": str(certificate), "key": str(certificate)} if secured else None
     server, hub, sockets = live(serve, catalog_of(users_ui=rows), tls=tls)
-    trusting = {"ssl": ssl.create_default_context(cafile=str(certificate))} if secured else {}
-    with Viewer(server.url, **trusting) as lively, Viewer(server.url, max_queue=1, **trusting) as stalled:
+    options = {"ssl": trusting(certificate)} if secured else {}
+    with Viewer(server.url, **options) as lively, Viewer(server.url, max_queue=1, **options) as stalled:
         picture = lively.subscribe("users_ui", limit=1_000)
         stalled.subscribe("users_ui", limit=1_000)
         stalled.socket.socket.setsockopt(sockets_.SOL_SOCKET, sockets_.SO_RCVBUF, 65_536)
