@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from evertable.config.columns import Column, ColumnType, RecordField
@@ -14,7 +14,7 @@ Trigger = Literal["realtime", "microbatch"]
 
 @dataclass(frozen=True)
 class SourceSpec:
-    """One side of the join; ``start`` holds the first offset of each partition that the build found."""
+    """One side of the join; ``start`` and ``past`` hold each partition's first and last offset as the build found them."""
 
     name: str
     topic: str
@@ -22,6 +22,7 @@ class SourceSpec:
     columns: tuple[Column, ...]
     start: Mapping[int, int]
     kafka: Mapping[str, str]  # in Java's dialect; may hold secrets
+    past: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class GenerationSpec:
     checkpoint: str
     trigger: Trigger = "realtime"
     interval_s: int = 10
+    paced_until_ms: int = 0
+    """Since 1970; until then, what the topics held at the build is read no faster than leaves room for others."""
 
     def slots(self, shuffle_partitions: int) -> int:
         """Task slots the query holds while it runs: in real-time mode every task of every stage runs at once."""
@@ -52,7 +55,8 @@ def to_wire(spec: GenerationSpec) -> dict[str, Any]:
     for side in ("left", "right"):
         source: SourceSpec = getattr(spec, side)
         wire[side]["columns"] = [[c.name, str(c.type), c.record_field] for c in source.columns]
-        wire[side]["start"] = {str(partition): offset for partition, offset in source.start.items()}
+        for offsets in ("start", "past"):
+            wire[side][offsets] = {str(partition): offset for partition, offset in wire[side][offsets].items()}
     return wire
 
 
@@ -67,5 +71,7 @@ def _source_from_wire(wire: Mapping[str, Any]) -> SourceSpec:
         Column(name, ColumnType.parse(spelled), RecordField(field) if field else None)
         for name, spelled, field in wire["columns"]
     )
-    start = {int(partition): offset for partition, offset in wire["start"].items()}
-    return SourceSpec(**{**wire, "columns": columns, "start": start})
+    offsets = {
+        name: {int(partition): offset for partition, offset in wire[name].items()} for name in ("start", "past")
+    }
+    return SourceSpec(**{**wire, "columns": columns, **offsets})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -43,11 +44,16 @@ class Build:
         return ChangelogReader(properties, self.spec.changelog_topic, self.schema)
 
 
-def build(config: Config, generation: int, topics: ChangelogTopics, checkpoint: str) -> Build:
-    """Looks at the sources' topics and makes the generation's changelog; raises if a topic is missing."""
+def build(
+    config: Config, generation: int, topics: ChangelogTopics, checkpoint: str, *, paced_s: float = 0.0
+) -> Build:
+    """Looks at the sources' topics and makes the generation's changelog; raises if a topic is missing.
+
+    For ``paced_s`` it reads what the topics hold now no faster than leaves room for others.
+    """
     left, right = (_extents(config, source, source.start) for source in (config.left, config.right))
     changelog = topics.create(generation, _largest_message(config))
-    return _built(config, generation, changelog, checkpoint, (left, right))
+    return _built(config, generation, changelog, checkpoint, (left, right), paced_s)
 
 
 def resume(config: Config, generation: int, topics: ChangelogTopics, checkpoint: str, starts: Starts) -> Build:
@@ -63,7 +69,12 @@ def resume(config: Config, generation: int, topics: ChangelogTopics, checkpoint:
 
 
 def _built(
-    config: Config, generation: int, changelog: ChangelogTopic, checkpoint: str, extents: tuple[Extents, Extents]
+    config: Config,
+    generation: int,
+    changelog: ChangelogTopic,
+    checkpoint: str,
+    extents: tuple[Extents, Extents],
+    paced_s: float = 0.0,
 ) -> Build:
     spec = GenerationSpec(
         generation=generation,
@@ -76,6 +87,7 @@ def _built(
         checkpoint=checkpoint,
         trigger=config.engine.trigger.value,
         interval_s=config.engine.interval_s,
+        paced_until_ms=round((time.time() + paced_s) * 1000) if paced_s else 0,
     )
     return Build(spec, ChangelogSchema(config.left.columns, config.right.columns, config.join.type), extents)
 
@@ -111,7 +123,7 @@ def _from(extent: Extent, start: int) -> Extent:
     return Extent(start, span)
 
 
-def _source_spec(config: Config, source: Source, extents: dict[int, Extent]) -> SourceSpec:
+def _source_spec(config: Config, source: Source, extents: Extents) -> SourceSpec:
     return SourceSpec(
         name=source.name,
         topic=source.topic,
@@ -119,4 +131,5 @@ def _source_spec(config: Config, source: Source, extents: dict[int, Extent]) -> 
         columns=source.columns,
         start={partition: extent.start for partition, extent in extents.items()},
         kafka=config.source_kafka(source).for_java(Role.CONSUMER),
+        past={partition: extent.span.last for partition, extent in extents.items() if extent.span},
     )

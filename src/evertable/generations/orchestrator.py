@@ -328,7 +328,7 @@ class Orchestrator:
         number = action.generation
         running = self._running.get(number) or Running(self._site, number, action.wiring)
         if (live := self._life.live) is not None and (tables := self._running[live.number].tables) is not None:
-            running.expected_bytes = tables.nbytes
+            running.is_beside, running.expected_bytes = True, tables.nbytes
         running.on_caught_up = lambda: self.post(Warm(number))
         running.on_failure = lambda error: self.post(Broken(number, str(error)))
         self._running[number] = running

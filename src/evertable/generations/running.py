@@ -15,7 +15,7 @@ from pathlib import Path
 from evertable.changelog.caught_up import SourcePartition
 from evertable.changelog.schema import Side
 from evertable.changelog.topics import ChangelogTopics
-from evertable.config import Config, Source
+from evertable.config import Config, Source, SwapMode
 from evertable.control.wiring import Wiring
 from evertable.engine.committed import Ends, committed_in_checkpoint
 from evertable.engine.process import Engine
@@ -34,6 +34,8 @@ from evertable.tables.table import Table
 
 LOOK_S, AGAIN_S = 3.0, 0.5
 """For Kafka to answer, and until it is asked again."""
+PACED = 0.5
+"""Of the time that a swap may take; one that is not warm by then must hurry."""
 FORGET_S, FORGET_AGAIN_S = 5.0, 0.1
 """For a checkpoint to be gone, and until it is looked at again."""
 
@@ -95,6 +97,8 @@ class Running:
     wiring: Wiring
     starts: Starts | None = None
     """To resume it from."""
+    is_beside: bool = False
+    """Whether people watch another one while it is built."""
     expected_bytes: int = 0
     """What its tables may take: as much as the live ones."""
     on_caught_up: Callable[[], None] = lambda: None
@@ -129,7 +133,9 @@ class Running:
         with suggesting(config):
             ids = topic_ids(config)  # before the topics are looked at: one made anew in between must look changed
             if self.starts is None:
-                self.built = build(config, self.number, site.topics, checkpoint)
+                is_paced = self.is_beside and config.swap.mode is SwapMode.WARM
+                paced_s = PACED * config.swap.timeout_s if is_paced else 0.0
+                self.built = build(config, self.number, site.topics, checkpoint, paced_s=paced_s)
             else:
                 self.built = resume(config, self.number, site.topics, checkpoint, self.starts)
         self.identity = identity_of(config, ids, offsets_of(self.built.spec))

@@ -31,13 +31,17 @@ final class PackedReader implements SupportsRealTimeRead<InternalRow> {
   private final StrictParser parser;
   private final int[] buckets;
   private final Pack[] packs;
+  private final SourceLayout layout;
   private InternalRow row;
   private boolean ended;
+  private boolean isPast; // whether more is to come of what the topic held at the build
+  private long begun; // the pack before
 
   private PackedReader(SupportsRealTimeRead<InternalRow> kafka, SourceLayout layout, int[] buckets) {
     this.kafka = kafka;
     this.buckets = buckets;
     parser = new StrictParser(layout);
+    this.layout = layout;
     packs = new Pack[buckets.length];
     Arrays.setAll(packs, i -> new Pack());
   }
@@ -64,6 +68,7 @@ final class PackedReader implements SupportsRealTimeRead<InternalRow> {
   }
 
   @Override public RecordStatus nextWithTimeout(Long startTimeMs, Long timeoutMs) throws IOException {
+    pause();
     RecordStatus first = kafka.nextWithTimeout(startTimeMs, timeoutMs);
     if (!first.hasRecord()) return first;
     while (add(kafka.get()) < FULL && kafka.nextWithTimeout(startTimeMs, AT_ONCE).hasRecord());
@@ -73,6 +78,7 @@ final class PackedReader implements SupportsRealTimeRead<InternalRow> {
 
   /** For micro-batches, which have an end. */
   @Override public boolean next() throws IOException {
+    pause();
     if (ended || (ended = !kafka.next())) return false; // asked once more behind its end, the connector would ask Kafka
     while (add(kafka.get()) < FULL && !(ended = !kafka.next()));
     row = packed();
@@ -87,10 +93,19 @@ final class PackedReader implements SupportsRealTimeRead<InternalRow> {
 
   @Override public void close() throws IOException { kafka.close(); }
 
+  /** Reads what the topic held at the build no faster than those can bear who watch another generation, if any do. */
+  private void pause() throws IOException {
+    if (isPast && System.currentTimeMillis() < layout.pacedUntilMs) Pace.restAfter(System.nanoTime() - begun);
+    begun = System.nanoTime();
+    isPast = false;
+  }
+
   /** Parses a record and puts it into the pack of its key's bucket; returns how large that is now. */
   private int add(InternalRow record) {
     long offset = record.getLong(OFFSET);
-    byte[] parsed = parser.parse(record.getBinary(VALUE), record.getBinary(KEY), record.getInt(PARTITION), offset,
+    int partition = record.getInt(PARTITION);
+    isPast = offset < layout.past.getOrDefault(partition, 0L);
+    byte[] parsed = parser.parse(record.getBinary(VALUE), record.getBinary(KEY), partition, offset,
         Math.floorDiv(record.getLong(TIMESTAMP), 1000L));
     byte[] key = parser.key();
     int hash = key == null ? (int) offset : Murmur3_x86_32.hashUnsafeBytes(key, Platform.BYTE_ARRAY_OFFSET, key.length, SEED);

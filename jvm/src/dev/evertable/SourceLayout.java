@@ -8,7 +8,7 @@ import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
 
-/** One source's columns, key and limits, as the plan describes them to the parser. */
+/** One source's columns, key and limits, as the plan describes them to the parser, and how it is to be read. */
 final class SourceLayout implements Serializable {
   private static final long serialVersionUID = 1;
 
@@ -25,6 +25,8 @@ final class SourceLayout implements Serializable {
   final int[] scale;
   final int nullBytes;
   final int fixedBytes;
+  final Map<Integer, Long> past = new HashMap<>(); // the last offset of each partition when the generation was built
+  final long pacedUntilMs; // till when that is read at a pace
   private final Map<String, Integer> byName = new HashMap<>();
 
   SourceLayout(String json) throws IOException {
@@ -49,6 +51,8 @@ final class SourceLayout implements Serializable {
       fixed += types[i].size;
       if (from[i] == From.JSON) byName.put(names[i], i);
     }
+    pacedUntilMs = spec.path("paced_until_ms").longValue();
+    spec.path("past").fields().forEachRemaining(last -> past.put(Integer.valueOf(last.getKey()), last.getValue().longValue()));
     key = java.util.Arrays.asList(names).indexOf(spec.get("key").textValue());
     nullBytes = (n + 7) / 8;
     fixedBytes = fixed;
