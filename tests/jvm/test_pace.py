@@ -28,7 +28,7 @@ def test_rests_are_bounded_however_long_the_machine_is_busy(jvm: Any) -> None:
     pace = jvm.dev.evertable.Pace()
     for _ in range(1_000):
         pace.adapt(1.0)
-    assert pace.rest(10 * MS) == 40
+    assert pace.rest(10 * MS) == 100
     assert pace.rest(60_000 * MS) == 200
 
 

@@ -14,7 +14,7 @@ Trigger = Literal["realtime", "microbatch"]
 
 @dataclass(frozen=True)
 class SourceSpec:
-    """One side of the join; ``start`` and ``past`` hold each partition's first and last offset as the build found them."""
+    """One side of the join; ``start`` and ``past``: each partition's first and last offset, as the build found them."""
 
     name: str
     topic: str
@@ -71,7 +71,5 @@ def _source_from_wire(wire: Mapping[str, Any]) -> SourceSpec:
         Column(name, ColumnType.parse(spelled), RecordField(field) if field else None)
         for name, spelled, field in wire["columns"]
     )
-    offsets = {
-        name: {int(partition): offset for partition, offset in wire[name].items()} for name in ("start", "past")
-    }
+    offsets = {name: {int(partition): offset for partition, offset in wire[name].items()} for name in ("start", "past")}
     return SourceSpec(**{**wire, "columns": columns, **offsets})

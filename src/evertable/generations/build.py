@@ -44,9 +44,7 @@ class Build:
         return ChangelogReader(properties, self.spec.changelog_topic, self.schema)
 
 
-def build(
-    config: Config, generation: int, topics: ChangelogTopics, checkpoint: str, *, paced_s: float = 0.0
-) -> Build:
+def build(config: Config, generation: int, topics: ChangelogTopics, checkpoint: str, *, paced_s: float = 0.0) -> Build:
     """Looks at the sources' topics and makes the generation's changelog; raises if a topic is missing.
 
     For ``paced_s`` it reads what the topics hold now no faster than leaves room for others.

@@ -104,7 +104,9 @@ final class PackedReader implements SupportsRealTimeRead<InternalRow> {
   private int add(InternalRow record) {
     long offset = record.getLong(OFFSET);
     int partition = record.getInt(PARTITION);
-    isPast = offset < layout.past.getOrDefault(partition, 0L);
+    long last = layout.past.getOrDefault(partition, -1L);
+    isPast = offset < last;
+    if (offset > last) Pace.sawNews();
     byte[] parsed = parser.parse(record.getBinary(VALUE), record.getBinary(KEY), partition, offset,
         Math.floorDiv(record.getLong(TIMESTAMP), 1000L));
     byte[] key = parser.key();
