@@ -158,9 +158,8 @@ BUDGETS = (
         "live p95 while 1.1M rows warm beside it",
         "5 times",
         most("live p95 while another warms, ratio", 5, "times"),
-        "the generation that warms leaves the live one a share of the two cores (30 times without), but broker, "
-        "producer and viewer are on them as well. The slowest records are those that come at the end of an epoch of "
-        "the live one, which takes 0.3 to 0.9 s then.",
+        "the generation that warms leaves the live one a share of the processors, but broker, producer and viewer are "
+        "on them as well. The slowest records are those that come at the end of an epoch of the live one.",
     ),
     Budget(
         "flip, to the last of 200 viewers",
