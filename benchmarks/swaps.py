@@ -26,9 +26,11 @@ SMALL = (10_000, 90_000)
 LARGE = (100_000, 1_000_000)
 ROUNDS = 5
 ROLLBACKS = 20
-COMMITTED_S = 25.0
-"""After this long, two epochs and more, all that was read is committed."""
-WARMINGS, BEFORE_S, RATE = 4, 10.0, 20
+COMMITTED_S = 35.0
+"""After this long, an epoch and more, all that was read is committed."""
+BEFORE_S = (10.0, 17.5, 25.0, 32.5)
+"""How long the live generation has been live when another begins to warm: all over its epoch of 30 s."""
+RATE = 20
 
 Pair = tuple[str, str]
 
@@ -86,7 +88,7 @@ def report(what: str, seconds: list[float], budget: str) -> None:
 def while_warming(served: Served, bootstrap: str, pair: Pair) -> None:
     """How old records are at a viewer of the live generation, before and while one of 1.1M rows warms beside it."""
     ages: dict[str, list[float]] = {"before": [], "warming": []}
-    for number in range(WARMINGS):
+    for number, before_s in enumerate(BEFORE_S):
         join = ("inner", "left")[number % 2]
         with viewer(served.url, **newest(join)) as socket, topics.sending(bootstrap, pair[1], KEYS, 10_000, RATE):
             seen, begin = next_publication(socket, -1), time.time_ns()
@@ -99,7 +101,7 @@ def while_warming(served: Served, bootstrap: str, pair: Pair) -> None:
                 new = {stamp for stamp in stamps(frame) if stamp >= begin} - known
                 known |= new
                 ages[phase] += [(now - stamp) / 1e6 for stamp in new]
-                if phase == "before" and now - begin > BEFORE_S * 1e9:
+                if phase == "before" and now - begin > before_s * 1e9:
                     phase = "warming"
                     served.http.post("/api/control", json={**named(pair), "joinType": join})
     (calm, calm_95), (busy, busy_95) = (np.percentile(ages[phase], [50, 95]) for phase in ("before", "warming"))

@@ -25,7 +25,7 @@ def test_defaults(load_text: Load) -> None:
         config.engine.interval_s,
         config.engine.checkpoint_dir,
         config.engine.spark.reveal(),
-    ) == ("local[*]", Trigger.REALTIME, 10, None, {})
+    ) == ("local[*]", Trigger.REALTIME, 30, None, {})
     assert (
         config.changelog.prefix,
         config.changelog.partitions,

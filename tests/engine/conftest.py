@@ -14,6 +14,7 @@ from evertable.broker import EmbeddedBroker
 from evertable.config import JoinType
 from evertable.engine.launch import EngineSettings
 from evertable.engine.process import Engine
+from evertable.engine.protocol import Event
 
 NewGeneration = Callable[..., Generation]
 
@@ -24,6 +25,15 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     quick_release = {"spark.kafka.producer.cache.timeout": "1s"}  # tests delete changelogs all the time
     with Engine(EngineSettings(log=log, spark=quick_release)) as running:
         yield running
+
+
+@pytest.fixture
+def heard(engine: Engine) -> Iterator[list[Event]]:
+    """What the engine has said since the test began."""
+    events: list[Event] = []
+    engine.listen(events.append)
+    yield events
+    engine.listen(None)
 
 
 @pytest.fixture(scope="session")

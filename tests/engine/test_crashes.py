@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-import pytest
 from tests.engine.conftest import NewGeneration
 from tests.engine.rig import Generation, Sent
 from tests.engine.test_joins import assert_equals_reference, packed
@@ -21,15 +20,6 @@ from evertable.config import JoinType
 from evertable.engine.committed import Ends, committed_in_checkpoint
 from evertable.engine.process import Engine
 from evertable.engine.protocol import Died, Event, Failed, Progress, Started
-
-
-@pytest.fixture
-def heard(engine: Engine) -> Iterator[list[Event]]:
-    """What the engine has said since the test began."""
-    events: list[Event] = []
-    engine.listen(events.append)
-    yield events
-    engine.listen(None)
 
 
 def spark_jvm(engine: Engine) -> int:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from tests.engine.conftest import NewGeneration
-from tests.engine.rig import Sent
+from tests.engine.rig import Generation, Sent
 from tests.server.conftest import settings
 from tests.server.viewers import Viewer
 
 from evertable.changelog.schema import Side
 from evertable.config import JoinType
+from evertable.engine.protocol import Event, Progress
 from evertable.generations.feed import Feed
 from evertable.server.live import create_live_app
 from evertable.server.run import ServerThread
@@ -29,6 +32,21 @@ def account(number: int, balance: float) -> Sent:
     return Sent(Side.RIGHT, json.dumps(record).encode())
 
 
+@contextmanager
+def following(generation: Generation, feed: Feed) -> Iterator[None]:
+    """Runs the query; its commits are told to the feed."""
+
+    def tell(event: Event) -> None:
+        if isinstance(event, Progress) and event.generation == generation.number:
+            ends = (event.left, event.right)
+            feed.committed({(side, partition): end for side in Side for partition, end in ends[side].items()})
+
+    generation.engine.listen(tell)
+    generation.engine.start(generation.built.spec)
+    yield
+    generation.engine.listen(None)
+
+
 @pytest.mark.parametrize("join", [JoinType.LEFT, JoinType.NATURAL])
 def test_a_viewer_sees_what_is_sent(new_generation: NewGeneration, join: JoinType) -> None:
     """What the topics held, then each new record, bad ones in the dead letters; nothing of it is mocked."""
@@ -36,12 +54,13 @@ def test_a_viewer_sees_what_is_sent(new_generation: NewGeneration, join: JoinTyp
     app, _ = create_live_app(catalog, chosen := settings())
     with new_generation(join) as generation, ServerThread(app, chosen) as server:
         generation.send([user(n) for n in range(20)])
-        generation.start()
+        generation.build()
         config, warm = generation.config, threading.Event()
         left, right = (Input(s.name, s.topic, s.key, s.columns) for s in (config.left, config.right))
         tables = GenerationTables(left, right, join, on_change=catalog.ring)
         reader = generation.built.reader(config)
-        with Feed(reader, tables, generation.built.caught_up(), on_caught_up=warm.set), Viewer(server.url) as viewer:
+        feed = Feed(reader, tables, generation.built.caught_up(), on_caught_up=warm.set)
+        with feed, following(generation, feed), Viewer(server.url) as viewer:
             users = viewer.subscribe("users_ui", "users", sort=["age"])
             final = viewer.subscribe("final_ui", "final", sort=["-balance"], limit=3)
             letters = viewer.subscribe("dead_letters", "letters")

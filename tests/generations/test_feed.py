@@ -83,6 +83,8 @@ def test_the_tables_are_fed_until_they_are_caught_up_and_on() -> None:
         assert 0 < feed.progress.fraction < 1
         assert feed.rate > 0
         reader.queue.put(Decoder(SCHEMA).decode(LINES))
+        wait_until(lambda: feed.progress.fraction == 1)
+        feed.committed({(Side.LEFT, 0): 1})
         wait_until(lambda: told == [True])
         assert feed.rate == 0  # what was there does not count as coming in
         assert feed.positions == {place: span.last + 1 for place, span in targets().items()}
@@ -108,6 +110,22 @@ def test_what_the_engine_committed_counts() -> None:
         assert not told.is_set()
         feed.committed({(Side.LEFT, 0): 1})
         feed.committed({(Side.LEFT, 0): 2})
+        assert told.wait(30)
+
+
+def test_nobody_is_shown_what_the_engine_has_not_committed_once() -> None:
+    """Its first commit is the longest, and changes wait for it. That a checkpoint holds nothing yet is none."""
+    reader, told = Given(), threading.Event()
+    tables = GenerationTables(*INPUTS, JoinType.LEFT)
+    with Feed(reader, tables, CaughtUp({(Side.LEFT, 0): Span(0, 0)}), on_caught_up=told.set) as feed:
+        feed.committed({})
+        row = Encoder(SCHEMA).row(RecordOf(Side.LEFT, 0, 0, 0), ["u1", "Ada", 36])
+        reader.queue.put(Decoder(SCHEMA).decode([row]))
+        reader.queue.put(Decoder(SCHEMA).decode([row]))
+        wait_until(lambda: feed.folded == 2)  # by then it has looked behind the first
+        assert feed.progress.fraction == 1
+        assert not told.is_set()
+        feed.committed({(Side.LEFT, 0): 0})
         assert told.wait(30)
 
 
@@ -169,6 +187,7 @@ def test_commits_are_not_kept_once_the_feed_has_caught_up() -> None:
     told = threading.Event()
     feed = Feed(Given(), GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({}), on_caught_up=told.set)
     with feed:
+        feed.committed({(Side.LEFT, 0): 0})
         assert told.wait(30)
         for end in range(1_000):
             feed.committed({(Side.LEFT, 0): end})

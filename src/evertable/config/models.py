@@ -55,7 +55,7 @@ class LogFormat(StrEnum):
 
 
 MIN_INTERVAL_S = {Trigger.REALTIME: 5, Trigger.MICROBATCH: 0}  # Spark refuses shorter epochs in real-time mode
-DEFAULT_INTERVAL_S = {Trigger.REALTIME: 10, Trigger.MICROBATCH: 0}
+DEFAULT_INTERVAL_S = {Trigger.REALTIME: 30, Trigger.MICROBATCH: 0}
 
 
 def _parsed(kind: type[Any], parse: Callable[[str], Any]) -> BeforeValidator:
@@ -125,7 +125,7 @@ class Engine(Section):
         ge=0,
         le=3600,
         description="length of a real-time epoch (at least 5), or time from one micro-batch to the next (0: at once)",
-        json_schema_extra={"default": "10; 0 with `microbatch`"},
+        json_schema_extra={"default": "30; 0 with `microbatch`"},
     )
     checkpoint_dir: str | None = Field(
         default=None,

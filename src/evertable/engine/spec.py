@@ -38,7 +38,7 @@ class GenerationSpec:
     max_message_bytes: int  # of the changelog topic
     checkpoint: str
     trigger: Trigger = "realtime"
-    interval_s: int = 10
+    interval_s: int = 30
     paced_until_ms: int = 0
     """Since 1970; until then, what the topics held at the build is read no faster than leaves room for others."""
 

@@ -49,7 +49,8 @@ class Reader(Protocol):
 class Feed:
     """Keeps a generation's tables up to date until it is closed. It owns the reader.
 
-    ``on_caught_up`` is called once, when the tables hold all that the topics held at the build; ``on_failure`` if the
+    ``on_caught_up`` is called once, when the tables hold all that the topics held at the build and the engine has
+    committed an epoch: the first commit is the longest, and nobody should watch it. ``on_failure`` is called if the
     changelog cannot be read on, after which the tables stay as they are. Both on the feed's thread. While ``has_room``
     says no, nothing is read. Kept out of Kafka, it tries until it is in again.
     """
@@ -83,6 +84,7 @@ class Feed:
         self._pace_s = pace_s
         self._lock = threading.Lock()
         self._committed: list[Mapping[SourcePartition, int]] = []
+        self._has_commit = False
         self._reached = Reached()
         self._told = False
         self._refused_s: float | None = None
@@ -120,6 +122,7 @@ class Feed:
     def committed(self, ends: Mapping[SourcePartition, int]) -> None:
         """The engine has committed an epoch that ends before these source offsets."""
         with self._lock:
+            self._has_commit |= bool(ends)
             if not self._told:  # nobody asks any more, and epochs go on for as long as the generation lives
                 self._committed.append(ends)
 
@@ -203,7 +206,7 @@ class Feed:
             with self._lock:
                 for ends in committed:
                     self._caught_up.committed(ends, end)
-        if self._caught_up.done:
+        if self._caught_up.done and self._has_commit:
             self._told = True
             with self._lock:
                 self._rates.clear()  # from here on it is what comes in that counts, not what was there

@@ -12,7 +12,7 @@ import java.lang.management.ManagementFactory;
  * processors enough, or no news to be kept waiting, nobody ever rests.
  */
 public final class Pace {
-  private static final double BUSY = 0.85; // of all processors: then those who watch mostly find one free
+  private static final double BUSY = 0.75; // of all processors: then those who watch mostly find one free
   private static final double STEP = 5; // of the multiple, for a whole processor's difference
   private static final double MOST = 10;
   private static final long LOOK_NS = 100_000_000;

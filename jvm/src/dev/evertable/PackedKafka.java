@@ -78,6 +78,7 @@ public final class PackedKafka implements TableProvider {
     private final SupportsAdmissionControl admission;
     private final SupportsRealTimeMode realTime;
     private final ReportsSourceMetrics reports;
+    private boolean isPastFirst = true; // until an epoch of this start has ended
 
     Stream(MicroBatchStream kafka, SourceLayout layout) {
       this.layout = layout;
@@ -88,7 +89,7 @@ public final class PackedKafka implements TableProvider {
     }
 
     @Override public PartitionReaderFactory createReaderFactory() {
-      return new PackedReader.Factory(kafka.createReaderFactory(), layout, shufflePartitions());
+      return new PackedReader.Factory(kafka.createReaderFactory(), layout, shufflePartitions(), isPastFirst);
     }
 
     /** Of this query: what its first start has written into its checkpoint, whatever the session says by now. */
@@ -112,7 +113,11 @@ public final class PackedKafka implements TableProvider {
 
     @Override public InputPartition[] planInputPartitions(Offset start, Offset end) { return kafka.planInputPartitions(start, end); }
 
-    @Override public Offset mergeOffsets(PartitionOffset[] offsets) { return realTime.mergeOffsets(offsets); }
+    /** Called at the end of each epoch. */
+    @Override public Offset mergeOffsets(PartitionOffset[] offsets) {
+      isPastFirst = false;
+      return realTime.mergeOffsets(offsets);
+    }
 
     @Override public Offset deserializeOffset(String json) { return kafka.deserializeOffset(json); }
 

@@ -11,6 +11,7 @@ import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.connector.read.streaming.PartitionOffset;
 import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead;
+import org.apache.spark.sql.kafka010.KafkaSourcePartitionOffset;
 import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.hash.Murmur3_x86_32;
 
@@ -31,25 +32,33 @@ final class PackedReader implements SupportsRealTimeRead<InternalRow> {
   private final StrictParser parser;
   private final int[] buckets;
   private final Pack[] packs;
-  private final SourceLayout layout;
+  private final long pacedUntilMs;
+  private final long last; // offset of what the topic held at the build
+  private final boolean endsWithPast;
   private InternalRow row;
   private boolean ended;
   private boolean isPast; // whether more is to come of what the topic held at the build
-  private long begun; // the pack before
+  private long begun = System.nanoTime(); // the pack before
 
-  private PackedReader(SupportsRealTimeRead<InternalRow> kafka, SourceLayout layout, int[] buckets) {
+  private PackedReader(SupportsRealTimeRead<InternalRow> kafka, SourceLayout layout, int[] buckets, boolean endsWithPast) {
     this.kafka = kafka;
     this.buckets = buckets;
     parser = new StrictParser(layout);
-    this.layout = layout;
+    pacedUntilMs = layout.pacedUntilMs;
+    var start = (KafkaSourcePartitionOffset) kafka.getOffset();
+    last = layout.past.getOrDefault(start.topicPartition().partition(), -1L);
+    isPast = start.partitionOffset() <= last;
+    this.endsWithPast = endsWithPast;
     packs = new Pack[buckets.length];
     Arrays.setAll(packs, i -> new Pack());
   }
 
-  record Factory(PartitionReaderFactory kafka, SourceLayout layout, int shufflePartitions) implements PartitionReaderFactory {
+  /** With {@code endsWithPast} its readers have no more records once they have read what the topic held at the build. */
+  record Factory(PartitionReaderFactory kafka, SourceLayout layout, int shufflePartitions, boolean endsWithPast)
+      implements PartitionReaderFactory {
     @Override public PartitionReader<InternalRow> createReader(InputPartition partition) {
       @SuppressWarnings("unchecked") var records = (SupportsRealTimeRead<InternalRow>) kafka.createReader(partition);
-      return new PackedReader(records, layout, buckets(shufflePartitions));
+      return new PackedReader(records, layout, buckets(shufflePartitions), endsWithPast);
     }
   }
 
@@ -68,6 +77,7 @@ final class PackedReader implements SupportsRealTimeRead<InternalRow> {
   }
 
   @Override public RecordStatus nextWithTimeout(Long startTimeMs, Long timeoutMs) throws IOException {
+    if (endsWithPast && !isPast) return RecordStatus.newStatusWithoutArrivalTime(false);
     pause();
     RecordStatus first = kafka.nextWithTimeout(startTimeMs, timeoutMs);
     if (!first.hasRecord()) return first;
@@ -95,19 +105,16 @@ final class PackedReader implements SupportsRealTimeRead<InternalRow> {
 
   /** Reads what the topic held at the build no faster than those can bear who watch another generation, if any do. */
   private void pause() throws IOException {
-    if (isPast && System.currentTimeMillis() < layout.pacedUntilMs) Pace.restAfter(System.nanoTime() - begun);
+    if (isPast && System.currentTimeMillis() < pacedUntilMs) Pace.restAfter(System.nanoTime() - begun);
     begun = System.nanoTime();
-    isPast = false;
   }
 
   /** Parses a record and puts it into the pack of its key's bucket; returns how large that is now. */
   private int add(InternalRow record) {
     long offset = record.getLong(OFFSET);
-    int partition = record.getInt(PARTITION);
-    long last = layout.past.getOrDefault(partition, -1L);
     isPast = offset < last;
     if (offset > last) Pace.sawNews();
-    byte[] parsed = parser.parse(record.getBinary(VALUE), record.getBinary(KEY), partition, offset,
+    byte[] parsed = parser.parse(record.getBinary(VALUE), record.getBinary(KEY), record.getInt(PARTITION), offset,
         Math.floorDiv(record.getLong(TIMESTAMP), 1000L));
     byte[] key = parser.key();
     int hash = key == null ? (int) offset : Murmur3_x86_32.hashUnsafeBytes(key, Platform.BYTE_ARRAY_OFFSET, key.length, SEED);
