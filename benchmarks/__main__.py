@@ -33,7 +33,7 @@ PARTS = (
     Part(
         "peers",
         "Evertable and Deephaven by turns",
-        60,
+        75,
         ("--rounds", "1", "--seconds", "5", "--accounts", "50000", "--growth"),
     ),
     Part("outputs", "Evertable, Pathway and Flink at an output topic", 10, ("--rounds", "1", "--accounts", "50000")),

@@ -124,7 +124,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--accounts", type=int, default=1_000_000, help="and a tenth as many users")
-    parser.add_argument("--messages", type=int, default=400, help=f"{RATE} a second")
+    parser.add_argument("--messages", type=int, default=640, help=f"{RATE} a second, for more than an epoch")
     wanted = parser.parse_args()
     print(machine.description(), end="\n\n")
     with tempfile.TemporaryDirectory() as folder, EmbeddedBroker() as broker:

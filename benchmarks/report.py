@@ -236,7 +236,8 @@ def compared(figures: Figures, folder: Path) -> str:
         return ""
     texts = [
         "## Against Deephaven",
-        "100,000 users and a million accounts. Latency: from before `produce()` to a remote viewer.",
+        "100,000 users and a million accounts. Latency: from before `produce()` to a remote viewer, for 31 s at 20/s\n"
+        "and 8 s at 1,000/s. Evertable commits every 30 s: once in the first, and not in the second.",
     ]
     for join in JOINS:
         rows = [f"### {join}", "", "| | " + " | ".join(SYSTEMS) + " |", "|---|" + "---|" * len(SYSTEMS)]
