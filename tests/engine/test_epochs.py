@@ -68,6 +68,17 @@ def test_a_query_that_is_resumed_commits_what_came_meanwhile_and_goes_on(
             assert len(commits(heard, generation)) == 1
 
 
+@pytest.mark.parametrize("trigger", ["realtime", "microbatch"])
+def test_topics_without_a_record_are_committed_too(
+    heard: list[Event], new_generation: NewGeneration, trigger: str
+) -> None:
+    """A generation is shown once it has committed something; empty ones are no exception."""
+    with new_generation(JoinType.INNER, trigger, partitions=2) as generation:
+        generation.start()
+        wait_until(lambda: commits(heard, generation))
+        assert commits(heard, generation)[0].left == {0: 0, 1: 0}
+
+
 def test_the_first_epoch_ends_behind_markers_of_transactions(
     broker: EmbeddedBroker, heard: list[Event], new_generation: NewGeneration, new_topic: Callable[..., str]
 ) -> None:

@@ -14,7 +14,7 @@ Trigger = Literal["realtime", "microbatch"]
 
 @dataclass(frozen=True)
 class SourceSpec:
-    """One side of the join; ``start`` and ``past``: each partition's first and last offset, as the build found them."""
+    """One side of the join; ``past`` has the last offset of each partition that is read before anybody is shown it."""
 
     name: str
     topic: str

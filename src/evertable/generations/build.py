@@ -12,7 +12,7 @@ from evertable.changelog.reader import ChangelogReader
 from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.changelog.targets import Extent, find_extents
 from evertable.changelog.topics import ChangelogTopic, ChangelogTopics, largest_message
-from evertable.config import Config, Role, Source, Start
+from evertable.config import Config, Role, Source, Start, SwapMode
 from evertable.engine.spec import GenerationSpec, SourceSpec
 
 Extents = dict[int, Extent]
@@ -51,7 +51,8 @@ def build(config: Config, generation: int, topics: ChangelogTopics, checkpoint: 
     """
     left, right = (_extents(config, source, source.start) for source in (config.left, config.right))
     changelog = topics.create(generation, _largest_message(config))
-    return _built(config, generation, changelog, checkpoint, (left, right), paced_s)
+    shown_at_once = config.swap.mode is SwapMode.EAGER
+    return _built(config, generation, changelog, checkpoint, (left, right), paced_s, shown_at_once=shown_at_once)
 
 
 def resume(config: Config, generation: int, topics: ChangelogTopics, checkpoint: str, starts: Starts) -> Build:
@@ -73,11 +74,17 @@ def _built(
     checkpoint: str,
     extents: tuple[Extents, Extents],
     paced_s: float = 0.0,
+    *,
+    shown_at_once: bool = False,
 ) -> Build:
+    left, right = (
+        _source_spec(config, source, found, shown_at_once=shown_at_once)
+        for source, found in zip((config.left, config.right), extents, strict=True)
+    )
     spec = GenerationSpec(
         generation=generation,
-        left=_source_spec(config, config.left, extents[0]),
-        right=_source_spec(config, config.right, extents[1]),
+        left=left,
+        right=right,
         join=config.join.type,
         changelog_topic=changelog.name,
         changelog_kafka=config.changelog_kafka.for_java(Role.PRODUCER),
@@ -121,7 +128,8 @@ def _from(extent: Extent, start: int) -> Extent:
     return Extent(start, span)
 
 
-def _source_spec(config: Config, source: Source, extents: Extents) -> SourceSpec:
+def _source_spec(config: Config, source: Source, extents: Extents, *, shown_at_once: bool) -> SourceSpec:
+    past = {partition: extent.span.last for partition, extent in extents.items() if extent.span}
     return SourceSpec(
         name=source.name,
         topic=source.topic,
@@ -129,5 +137,5 @@ def _source_spec(config: Config, source: Source, extents: Extents) -> SourceSpec
         columns=source.columns,
         start={partition: extent.start for partition, extent in extents.items()},
         kafka=config.source_kafka(source).for_java(Role.CONSUMER),
-        past={partition: extent.span.last for partition, extent in extents.items() if extent.span},
+        past={} if shown_at_once else past,
     )

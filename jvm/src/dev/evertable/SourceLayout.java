@@ -25,7 +25,7 @@ final class SourceLayout implements Serializable {
   final int[] scale;
   final int nullBytes;
   final int fixedBytes;
-  final Map<Integer, Long> past = new HashMap<>(); // the last offset of each partition when the generation was built
+  final Map<Integer, Long> past = new HashMap<>(); // the last offset of each partition that is read before the generation is shown
   final long pacedUntilMs; // till when that is read at a pace
   private final Map<String, Integer> byName = new HashMap<>();
 
