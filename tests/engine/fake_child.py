@@ -37,6 +37,8 @@ def main(habits: set[str]) -> None:
             say("failed", generation=number, condition="NO_WAY", message="never", retriable=False)
         elif command["do"] == "start" and "ignores-starts" not in habits:
             say("started", generation=number, query_id="q", run_id=str(os.getpid()))
+            if "commits-first" in habits:
+                say("progress", generation=number, epoch=7, left={"0": 5}, right={"0": 6})
             if "fails-later" in habits:
                 say("failed", generation=number, condition="QUERY_FAILED", message="a hiccup", retriable=True)
             if slots == 0:

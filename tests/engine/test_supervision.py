@@ -211,6 +211,18 @@ def test_a_failure_that_may_pass_is_tried_again_until_stopped(supervise: Callabl
     supervised.wait(lambda: not any(getattr(thread, "function", None) == again for thread in threading.enumerate()))
 
 
+def test_a_query_that_commits_and_fails_again_is_tried_less_and_less_often(
+    supervise: Callable[..., Supervised],
+) -> None:
+    """Its first commit may come before it has read the record that it fails on, as often as it is started."""
+    supervised = supervise("commits-first", "fails-later")
+    supervised.engine.open()
+    supervised.engine.start(spec())
+    supervised.wait(lambda: supervised.count(Failed) >= 5)
+    supervised.engine.stop(7)
+    assert supervised.delays_given == 3  # the child's, the query's, and anew when something was committed
+
+
 def test_slots_are_counted_over_all_generations(supervise: Callable[..., Supervised]) -> None:
     """16 slots; each generation of 3 + 4 partitions and 2 shuffle partitions holds 9."""
     supervised = supervise()

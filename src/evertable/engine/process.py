@@ -38,12 +38,19 @@ class _Wanted:
     starts: int = 0  # how often a child was told to start it: before the first it holds no slots
     started: Started | None = None
     failed: Failed | None = None
-    partitions: int = 0  # as an epoch has found them; topics may grow
+    committed: Progress | None = None  # what it has read so far
+    commits: int = 0  # since it was last started
     timer: threading.Timer | None = None
 
     def slots(self, shuffle_partitions: int) -> int:
-        at_build = self.spec.slots(shuffle_partitions)
-        return max(at_build, self.partitions + shuffle_partitions) if at_build else 0
+        at_build, found = self.spec.slots(shuffle_partitions), self.committed
+        partitions = len(found.left) + len(found.right) if found else 0  # topics may grow
+        return max(at_build, partitions + shuffle_partitions) if at_build else 0
+
+    def made_progress(self, progress: Progress) -> bool:
+        """Whether a commit shows that the query is well: its first may have come before it read anything."""
+        before, self.committed, self.commits = self.committed, progress, self.commits + 1
+        return self.commits > 1 or not before or (before.left, before.right) != (progress.left, progress.right)
 
     @property
     def lacks_slots(self) -> bool:
@@ -290,12 +297,10 @@ class Engine:
                 self._try_those_that_lack_slots()
             case Started(generation):
                 if wanted := self._wanted.get(generation):
-                    wanted.started = event
+                    wanted.started, wanted.commits = event, 0
             case Progress(generation):
-                self._healthy = True
-                if wanted := self._wanted.get(generation):
-                    wanted.delays = self._delays()
-                    wanted.partitions = len(event.left) + len(event.right)
+                if (wanted := self._wanted.get(generation)) and wanted.made_progress(event):
+                    self._healthy, wanted.delays = True, self._delays()
             case Failed(generation):
                 if wanted := self._wanted.get(generation):
                     self._take_failure(wanted, event)

@@ -12,7 +12,7 @@ from evertable.changelog.reader import ChangelogReader
 from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.changelog.targets import Extent, find_extents
 from evertable.changelog.topics import ChangelogTopic, ChangelogTopics, largest_message
-from evertable.config import Config, Role, Source, Start, SwapMode
+from evertable.config import Config, Role, Source, Start
 from evertable.engine.spec import GenerationSpec, SourceSpec
 
 Extents = dict[int, Extent]
@@ -44,14 +44,22 @@ class Build:
         return ChangelogReader(properties, self.spec.changelog_topic, self.schema)
 
 
-def build(config: Config, generation: int, topics: ChangelogTopics, checkpoint: str, *, paced_s: float = 0.0) -> Build:
+def build(
+    config: Config,
+    generation: int,
+    topics: ChangelogTopics,
+    checkpoint: str,
+    *,
+    paced_s: float = 0.0,
+    shown_at_once: bool = False,
+) -> Build:
     """Looks at the sources' topics and makes the generation's changelog; raises if a topic is missing.
 
-    For ``paced_s`` it reads what the topics hold now no faster than leaves room for others.
+    For ``paced_s`` it reads what the topics hold now no faster than leaves room for others. ``shown_at_once`` says that
+    nothing is to be read before it is shown.
     """
     left, right = (_extents(config, source, source.start) for source in (config.left, config.right))
     changelog = topics.create(generation, _largest_message(config))
-    shown_at_once = config.swap.mode is SwapMode.EAGER
     return _built(config, generation, changelog, checkpoint, (left, right), paced_s, shown_at_once=shown_at_once)
 
 

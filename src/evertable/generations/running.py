@@ -133,9 +133,11 @@ class Running:
         with suggesting(config):
             ids = topic_ids(config)  # before the topics are looked at: one made anew in between must look changed
             if self.starts is None:
-                is_paced = self.is_beside and config.swap.mode is SwapMode.WARM
-                paced_s = PACED * config.swap.timeout_s if is_paced else 0.0
-                self.built = build(config, self.number, site.topics, checkpoint, paced_s=paced_s)
+                is_eager = config.swap.mode is SwapMode.EAGER
+                paced_s = PACED * config.swap.timeout_s if self.is_beside and not is_eager else 0.0
+                self.built = build(
+                    config, self.number, site.topics, checkpoint, paced_s=paced_s, shown_at_once=is_eager
+                )
             else:
                 self.built = resume(config, self.number, site.topics, checkpoint, self.starts)
         self.identity = identity_of(config, ids, offsets_of(self.built.spec))
