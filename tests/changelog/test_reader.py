@@ -10,6 +10,7 @@ import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from tests.changelog.conftest import Produce, produce_to
+from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
 from evertable.changelog.changes import Changes
@@ -200,6 +201,26 @@ def test_a_reader_that_was_opened_again_loses_and_repeats_nothing(
     assert reader._waiting
     reader.reopen()
     assert found + left_ids(reader, 5 - len(found)) == list(range(5))
+
+
+def test_nothing_is_lost_by_asking_after_a_topic_in_vain(
+    read: Open, new_topic: MakeTopic, produce: Produce, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What comes in while a slow broker is asked is still read, and once."""
+    monkeypatch.setattr("evertable.changelog.reader._ASK_TIMEOUT_S", 0.001)
+    topic, found = new_topic(), list[int]()
+    reader = read(topic, check_s=0)
+
+    def arrived() -> bool:
+        changes = reader.poll(0)
+        if changes is not None:
+            found.extend(changes.rows[Side.LEFT].column("_id").to_pylist())
+        return found[-1:] == [i]
+
+    for i in range(50):
+        produce(topic, [row(i)])
+        wait_until(arrived, f"record {i}", 60)
+    assert found == list(range(50))
 
 
 def test_reading_survives_the_broker(own_broker: EmbeddedBroker) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from confluent_kafka.admin import NewTopic
 from tests.security.authority import Authority
 from tests.security.conftest import PASSWORD, USER, Secured, rights
 from tests.security.secrets import in_topics, leaks, on_command_lines, on_disk, shown, spellings
@@ -18,7 +19,12 @@ from tests.serving.process import SERVE, Process
 from tests.serving.rig import settings
 from tests.waiting import wait_until
 
+from evertable.changelog.reader import ChangelogReader
+from evertable.changelog.schema import ChangelogSchema
 from evertable.config import Config
+from evertable.config.columns import Column, ColumnType
+from evertable.config.joins import JoinType
+from evertable.errors import NotAuthorizedError
 from evertable.generations.identity import identity_of
 from evertable.generations.observed import Report
 from evertable.generations.watch import TopicWatch
@@ -106,6 +112,34 @@ def test_a_certificate_that_has_expired_and_rights_that_are_taken_away_in_mid_ru
         said(running, "is read again")
         wait_until(lambda: running.rows("users_ui", filter="name = 'later'"), "the row that came meanwhile")
         assert generation == running.status["generation"]
+
+
+def test_a_right_that_is_missing_is_told_also_by_a_broker_that_is_slow(
+    secured: Secured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An answer that comes too late is not taken for an outage for good: librdkafka would be silent from then on."""
+    app = f"t{uuid.uuid4().hex[:12]}"
+    topic, needed = f"evertable.{app}.g000001", rights(app, ("", ""))["changelogs"]
+    secured.admin.create_topics([NewTopic(topic, 1, 1)])[topic].result()
+    secured.allow(needed)
+    columns = (Column("userId", ColumnType.parse("string")),)
+    with ChangelogReader(
+        secured.kafka("certificate"), topic, ChangelogSchema(columns, columns, JoinType.INNER)
+    ) as reader:
+
+        def denied() -> bool:
+            try:
+                reader.poll(0.1)
+            except NotAuthorizedError:
+                return True
+            return False
+
+        secured.forbid(needed)
+        wait_until(denied, "the first refusal")
+        with monkeypatch.context() as slow:
+            slow.setattr("evertable.changelog.reader._ASK_TIMEOUT_S", 0.001)
+            reader.reopen()
+        wait_until(denied, "the second", 60)
 
 
 def test_another_cause_is_told_too_while_kafka_is_away(secured: Secured, tmp_path: Path) -> None:

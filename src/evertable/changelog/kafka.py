@@ -6,6 +6,7 @@ Properties are librdkafka's, as :mod:`evertable.config` translates them.
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
@@ -29,6 +30,7 @@ class PlainConsumer:
     def __init__(self, properties: Mapping[str, Any], overrides: Mapping[str, Any]) -> None:
         self.trouble = Trouble(properties)
         self.servers = self.trouble.servers
+        self._heard: deque[Message] = deque()
         self.kafka = Consumer(
             {
                 "group.id": "evertable",  # librdkafka insists; without subscriptions and commits it means nothing
@@ -42,6 +44,10 @@ class PlainConsumer:
             },
             logger=QUIET,
         )
+
+    def poll(self, timeout_s: float) -> Message | None:
+        """The next record or error, at once if there is one; None if there is nothing for ``timeout_s``."""
+        return self._heard.popleft() if self._heard else self.kafka.poll(timeout_s)
 
     def partitions(self, topic: str, timeout_s: float, grace_s: float = 0.0) -> list[int]:
         """The topic's partitions; TopicNotFoundError if there is none for ``grace_s``, and none is made by asking."""
@@ -58,7 +64,7 @@ class PlainConsumer:
         try:
             found = self.kafka.list_topics(topic, timeout=timeout_s).topics[topic]
         except KafkaException as error:
-            self.kafka.poll(0)  # brings what happened on the connections to _note
+            self._hear()
             raise self.error(error.args[0], topic) from error
         if found.error is not None:
             raise self.error(found.error, topic, "Describe")
@@ -92,6 +98,12 @@ class PlainConsumer:
         if self.trouble.said:
             _OUTAGES.over(self.servers)
             self.trouble.over()
+
+    def _hear(self) -> None:
+        """Brings what happened on the connections to ``_note``; a message that comes along is kept for ``poll``."""
+        message = self.kafka.poll(0)
+        if message is not None:
+            self._heard.append(message)
 
     def _note(self, error: KafkaError) -> None:
         _OUTAGES.noticed(self.servers, without_attempt(error.str()))

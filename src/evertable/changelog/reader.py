@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from itertools import accumulate
 from types import TracebackType
 from typing import Any, Self
@@ -96,12 +96,8 @@ class ChangelogReader:
         self._consumer.close()
         self._waiting = []
         self._consumer = PlainConsumer(self._properties, _TUNED)
-        try:
-            self._consumer.partitions(self.topic, _ASK_TIMEOUT_S)
-        except KeptOutError:
-            raise
-        except KafkaUnreachableError:
-            pass  # an outage, which shows as silence
+        self._alive = -math.inf  # so that its first silence is looked into
+        self._ask_after_topic()
         self._assign()
 
     def end(self) -> dict[int, int]:
@@ -126,7 +122,7 @@ class ChangelogReader:
         self._consumer.kafka.assign([TopicPartition(self.topic, *at) for at in self._positions.items()])
 
     def _receive(self, timeout_s: float) -> list[Message]:
-        first = self._consumer.kafka.poll(timeout_s)
+        first = self._consumer.poll(timeout_s)
         if first is None:
             if time.monotonic() - self._alive >= self._check_s:
                 self._ask_after_topic()
@@ -147,10 +143,14 @@ class ChangelogReader:
         self._positions.update({partition: offset + 1 for partition, offset in last.items()})
 
     def _ask_after_topic(self) -> None:
-        """Raises if the topic was deleted, of which librdkafka says nothing, for ever."""
-        with suppress(KafkaUnreachableError):
+        """Raises if the topic was deleted or we are kept out of it, of which librdkafka may say nothing, for ever."""
+        try:
             self._consumer.partitions(self.topic, _ASK_TIMEOUT_S)
-            self._is_alive()
+        except KeptOutError:
+            raise
+        except KafkaUnreachableError:
+            return  # an outage, which shows as silence
+        self._is_alive()
 
     def _is_alive(self) -> None:
         self._alive = time.monotonic()
