@@ -124,7 +124,7 @@ CALLS = {
     "control/topic.py": {"create_topics", "describe_topics"},
     "state/state_log.py": {"create_topics"},
     "state/state_topic.py": {"init_transactions"},
-    "generations/topic_ids.py": {"describe_topics"},
+    "generations/topic_ids.py": {"describe_topics", "list_offsets"},
     "generations/watch.py": {"list_offsets"},
 }
 
@@ -177,7 +177,7 @@ def test_what_masters_mean() -> None:
     assert SETTINGS["spark.driver.memory"] == "2g"
     assert LOCAL_SETTINGS["spark.shuffle.streaming.checksum.enabled"] == "false"
     assert "spark.shuffle.streaming.checksum.enabled" not in SETTINGS
-    assert f"{LEASE_S:g} seconds after the last sign of life" in PAGE
+    assert f"the next start waits {LEASE_S:g} seconds" in PAGE
 
 
 def test_catch_up_is_what_the_readme_says() -> None:

@@ -26,6 +26,7 @@ EvertableError
 ├── NotEnoughMemoryError       NOT_ENOUGH_MEMORY       another generation does not fit
 ├── ChangelogError             CHANGELOG_FORMAT        a record that this version cannot read
 ├── StateFormatError           STATE_FORMAT            a state topic that this version cannot use
+├── AppRunningError            APP_RUNNING             the app to be started is running already
 ├── FencedError                FENCED                  another orchestrator of the same app took over
 ├── ControlReadOnlyError       CONTROL_READ_ONLY       the control topic may not be written to
 └── RequestError                                       what a viewer asked for cannot be met: docs/PROTOCOL.md
@@ -228,6 +229,10 @@ class ChangelogError(EvertableError):
 
 class StateFormatError(EvertableError):
     condition = "STATE_FORMAT"
+
+
+class AppRunningError(EvertableError):
+    condition = "APP_RUNNING"
 
 
 class FencedError(EvertableError):

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
-from confluent_kafka import TopicPartition
+from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from tests.changelog.conftest import Produce, produce_to
 from tests.waiting import wait_until
@@ -237,3 +237,19 @@ def test_reading_survives_the_broker(own_broker: EmbeddedBroker) -> None:
         produce_to(own_broker.bootstrap)(topic, [row(3)])
         assert left_ids(reader, 1) == [3]
         assert reader.positions == {0: 3}
+
+
+def test_a_changelog_with_missing_offsets_is_not_read_on(
+    broker: EmbeddedBroker, read: Open, new_topic: MakeTopic
+) -> None:
+    """Each offset is a record, so one that is missing was lost; here a transaction's marker takes one."""
+    topic = new_topic()
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": topic})
+    producer.init_transactions()
+    for offset in range(2):
+        producer.begin_transaction()
+        producer.produce(topic, row(offset), partition=0)
+        producer.commit_transaction()
+    reader = read(topic)
+    with pytest.raises(ChangelogError, match=r"is damaged: 1 of the offsets . to 2 of partition 0 are missing"):
+        left_ids(reader, 2)

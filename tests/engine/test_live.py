@@ -17,6 +17,7 @@ from evertable.changelog.schema import Side
 from evertable.config import JoinType
 from evertable.engine.protocol import Event, Progress
 from evertable.generations.feed import Feed
+from evertable.generations.topic_ids import changelog_end
 from evertable.server.live import create_live_app
 from evertable.server.run import ServerThread
 from evertable.tables.catalog import Catalog
@@ -39,7 +40,8 @@ def following(generation: Generation, feed: Feed) -> Iterator[None]:
     def tell(event: Event) -> None:
         if isinstance(event, Progress) and event.generation == generation.number:
             ends = (event.left, event.right)
-            feed.committed({(side, partition): end for side in Side for partition, end in ends[side].items()})
+            committed = {(side, partition): end for side in Side for partition, end in ends[side].items()}
+            feed.committed(committed, changelog_end(generation.config, generation.built.spec.changelog_topic).ends)
 
     generation.engine.listen(tell)
     generation.engine.start(generation.built.spec)

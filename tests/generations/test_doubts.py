@@ -99,9 +99,12 @@ def test_the_log_says_it_once_and_the_status_as_long_as_it_is_so() -> None:
         live_on(wiring),
         Desk(ControlKeys("usersTopic", "accountsTopic", OwnTopics("e", "a", "")), lambda: None),
     )
-    feed = SimpleNamespace(tables=told.tables, is_caught_up=True, is_full=False, kept_out="", newest=1.0)
+    feed = SimpleNamespace(
+        tables=told.tables, is_caught_up=True, is_full=False, kept_out="", newest=1.0, is_replaying=False
+    )
     assert life.live is not None
     running: Any = SimpleNamespace(
+        troubles={},
         number=life.live.number,
         wiring=wiring,
         feed=feed,

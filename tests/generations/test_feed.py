@@ -17,9 +17,10 @@ from evertable.changelog.changes import Changes
 from evertable.changelog.coverage import Span
 from evertable.changelog.decode import Decoder
 from evertable.changelog.encode import Encoder, RecordOf
+from evertable.changelog.resumption import ChangelogEnd, Resumption
 from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.config.joins import JoinType
-from evertable.errors import ChangelogError, KafkaUnreachableError, NotAuthorizedError
+from evertable.errors import ChangelogError, NotAuthorizedError
 from evertable.generations.feed import Feed
 from evertable.tables.generation import GenerationTables
 
@@ -40,9 +41,6 @@ class Given:
 
     @property
     def positions(self) -> dict[int, int]:
-        return {0: self.read}
-
-    def end(self) -> dict[int, int]:
         return {0: self.read}
 
     def poll(self, timeout_s: float) -> Changes | None:
@@ -84,7 +82,7 @@ def test_the_tables_are_fed_until_they_are_caught_up_and_on() -> None:
         assert feed.rate > 0
         reader.queue.put(Decoder(SCHEMA).decode(LINES))
         wait_until(lambda: feed.progress.fraction == 1)
-        feed.committed({(Side.LEFT, 0): 1})
+        feed.committed({(Side.LEFT, 0): 1}, {0: reader.read})
         wait_until(lambda: told == [True])
         assert feed.rate == 0  # what was there does not count as coming in
         assert feed.positions == {place: span.last + 1 for place, span in targets().items()}
@@ -108,8 +106,8 @@ def test_what_the_engine_committed_counts() -> None:
         reader.queue.put(Decoder(SCHEMA).decode([last]))
         wait_until(lambda: feed.positions == {(Side.LEFT, 0): 2})
         assert not told.is_set()
-        feed.committed({(Side.LEFT, 0): 1})
-        feed.committed({(Side.LEFT, 0): 2})
+        feed.committed({(Side.LEFT, 0): 1}, {0: reader.read})
+        feed.committed({(Side.LEFT, 0): 2}, {0: reader.read})
         assert told.wait(30)
 
 
@@ -118,37 +116,15 @@ def test_nobody_is_shown_what_the_engine_has_not_committed_once() -> None:
     reader, told = Given(), threading.Event()
     tables = GenerationTables(*INPUTS, JoinType.LEFT)
     with Feed(reader, tables, CaughtUp({(Side.LEFT, 0): Span(0, 0)}), on_caught_up=told.set) as feed:
-        feed.committed({})
+        feed.committed({}, {0: reader.read})
         row = Encoder(SCHEMA).row(RecordOf(Side.LEFT, 0, 0, 0), ["u1", "Ada", 36])
         reader.queue.put(Decoder(SCHEMA).decode([row]))
         reader.queue.put(Decoder(SCHEMA).decode([row]))
         wait_until(lambda: feed.folded == 2)  # by then it has looked behind the first
         assert feed.progress.fraction == 1
         assert not told.is_set()
-        feed.committed({(Side.LEFT, 0): 0})
+        feed.committed({(Side.LEFT, 0): 0}, {0: reader.read})
         assert told.wait(30)
-
-
-def test_where_the_changelog_ends_is_asked_until_kafka_tells() -> None:
-    """An outage while a generation warms does not fail it."""
-
-    class Away(Given):
-        asked = 0
-
-        def end(self) -> dict[int, int]:
-            self.asked += 1
-            if self.asked < 3:
-                raise KafkaUnreachableError("Kafka does not answer.")
-            return super().end()
-
-    reader, told = Away(), threading.Event()
-    tables = GenerationTables(*INPUTS, JoinType.LEFT)
-    with Feed(reader, tables, CaughtUp({(Side.LEFT, 0): Span(0, 1)}), on_caught_up=told.set) as feed:
-        last = Encoder(SCHEMA).row(RecordOf(Side.LEFT, 0, 1, 0), ["u1", "Ada", 36])
-        feed.committed({(Side.LEFT, 0): 2})
-        reader.queue.put(Decoder(SCHEMA).decode([last]))
-        assert told.wait(30)
-    assert feed.failure is None
 
 
 @pytest.mark.parametrize("error", [ChangelogError("no such format"), ValueError("a bug")])
@@ -182,16 +158,49 @@ def test_kept_out_it_tries_until_it_is_in_again() -> None:
     assert tables.joined.extent.total > 0
 
 
-def test_commits_are_not_kept_once_the_feed_has_caught_up() -> None:
+def test_a_commit_counts_once_all_that_was_written_until_then_is_read() -> None:
+    """The offsets behind the last record (markers) count as read; what the reader has not read yet does not."""
+    reader = Given()
+    with Feed(reader, GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({})) as feed:
+        feed.committed({(Side.LEFT, 0): 7}, {0: 1})
+        assert feed.positions == {}
+        reader.queue.put(Decoder(SCHEMA).decode([Encoder(SCHEMA).row(RecordOf(Side.LEFT, 0, 3, 0), ["u1", "Ada", 36])]))
+        wait_until(lambda: feed.positions == {(Side.LEFT, 0): 7})
+
+
+def test_few_commits_are_kept_however_long_the_reader_stands_still() -> None:
     """A generation lives for months, and an epoch ends every few seconds."""
-    told = threading.Event()
-    feed = Feed(Given(), GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({}), on_caught_up=told.set)
-    with feed:
-        feed.committed({(Side.LEFT, 0): 0})
-        assert told.wait(30)
+    reader = Given()
+    with Feed(reader, GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({})) as feed:
         for end in range(1_000):
-            feed.committed({(Side.LEFT, 0): end})
-        assert feed._committed == []
+            feed.committed({(Side.LEFT, 0): end}, {0: 1 + end})
+        assert len(feed._unread_commits) == 2
+
+
+def test_a_resumed_changelog_is_read_to_its_end_before_it_is_shown() -> None:
+    """Also where no source record is left that could be waited for."""
+    reader, told = Given(), threading.Event()
+    resumption = Resumption(ChangelogEnd("id", {0: len(LINES)}), {})
+    tables = GenerationTables(*INPUTS, JoinType.LEFT)
+    with Feed(reader, tables, CaughtUp({}), on_caught_up=told.set, resumption=resumption) as feed:
+        feed.committed({(Side.LEFT, 0): 1}, {0: len(LINES)})
+        for line in LINES[:-1]:
+            reader.queue.put(Decoder(SCHEMA).decode([line]))
+        wait_until(lambda: feed.folded == len(LINES) - 1)
+        assert not told.is_set()
+        reader.queue.put(Decoder(SCHEMA).decode(LINES[-1:]))
+        assert told.wait(30)
+
+
+def test_a_changelog_that_lacks_a_committed_record_is_not_resumed() -> None:
+    """The query would never write it again, and nobody would miss it."""
+    reader, failures = Given(), list[Exception]()
+    resumption = Resumption(ChangelogEnd("id", {0: 1}), {(Side.LEFT, 0): 4})
+    tables = GenerationTables(*INPUTS, JoinType.LEFT)
+    with Feed(reader, tables, CaughtUp({}), on_failure=failures.append, resumption=resumption):
+        reader.queue.put(Decoder(SCHEMA).decode([Encoder(SCHEMA).row(RecordOf(Side.LEFT, 0, 3, 0), ["u1", "Ada", 36])]))
+        wait_until(lambda: bool(failures))
+    assert "committed offset 4 of partition 0 of the left topic" in str(failures[0])
 
 
 def test_a_feed_may_be_closed_by_what_it_calls() -> None:

@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 from evertable.broker import EmbeddedBroker
 from evertable.cli.app import build_app
 from evertable.client.errors import OutputError
-from evertable.config import load
+from evertable.config import load, names
 from evertable.errors import KafkaUnreachableError, NoGuessError, TopicNotFoundError
+from evertable.guessing.writing import app_name
 
 
 def init(*arguments: str) -> str:
@@ -45,12 +46,22 @@ def test_a_file_that_can_be_served(broker: EmbeddedBroker, topics: tuple[str, st
     assert f"#   {doubt}" in file.read_text()
     config = load(file, {})
     assert [source.topic for source in (config.left, config.right)] == list(topics)
+    assert config.app == "-".join(topics)
     assert [source.key for source in (config.left, config.right)] == ["userId", "userId"]
     columns = {column.name: str(column.type) for column in config.left.columns}
     assert columns == {"userId": "string", "näme of it": "string", "no": "long", "since": "date"}
     with pytest.raises(OutputError, match="is there already"):
         init(*topics, "--kafka", broker.bootstrap, "--file", str(file))
     init(*topics, "--kafka", broker.bootstrap, "--file", str(file), "--force")
+
+
+def test_an_app_name_is_valid_and_tells_pairs_of_topics_apart() -> None:
+    long = "t" * 200
+    assert app_name("shop.users", "accounts_v1") == "shop-users-accounts_v1"
+    made = [app_name(long, "a"), app_name(long, "b"), app_name("a", long), app_name("a.b", "c"), app_name("a", "c")]
+    assert [names.topic_part(name) for name in made] == made
+    assert len(set(made)) == len(made)
+    assert max(map(len, made)) <= 80
 
 
 def test_which_topics(broker: EmbeddedBroker, topics: tuple[str, str], tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from tests.serving.rig import settings
 from tests.waiting import wait_until
 
 from evertable.changelog.reader import ChangelogReader
-from evertable.changelog.schema import ChangelogSchema
+from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.config import Config
 from evertable.config.columns import Column, ColumnType
 from evertable.config.joins import JoinType
@@ -149,7 +149,8 @@ def test_another_cause_is_told_too_while_kafka_is_away(secured: Secured, tmp_pat
     wired = Config.model_validate(settings("", "watched", topics, tmp_path, kafka=secured.kafka("scram", "wrong")))
     reports: list[Report] = []
     watch = TopicWatch(reports.append)
-    watch.add(7, wired, identity_of(wired, (None, None), ({0: 0}, {0: 0})), dict)
+    everything = {(Side.LEFT, 0): 10, (Side.RIGHT, 0): 20}  # is read: nothing stands still
+    watch.add(7, wired, identity_of(wired, (None, None), ({0: 0}, {0: 0})), lambda: everything)
 
     def seen(times: int) -> list[str]:
         reports.clear()

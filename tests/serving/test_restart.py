@@ -16,7 +16,7 @@ from tests.serving.trouble import delete_topic, fresh_name, held_feeds, live_row
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
-from evertable.errors import FencedError
+from evertable.errors import AppRunningError, FencedError
 
 
 def marks(app: Http) -> tuple[set[str], int]:
@@ -170,13 +170,19 @@ def test_a_control_topic_that_was_made_again_meanwhile_is_read_anew(
         assert told[1:] == [("retired", "not taken up again by the next start"), ("live", "")]
 
 
-def test_the_older_of_two_stops_and_says_why(configured: Configured) -> None:
-    """Nothing is damaged: the younger one serves the same rows."""
+def test_a_second_one_is_refused_unless_it_is_to_take_over(configured: Configured) -> None:
+    """Nothing is damaged either way: the younger one serves the same rows."""
     configuration = configured()
     with App(configuration) as older:
         older.wait_live()
         rows = sorted(map(str, older.rows("final_ui")))
-        with App(configuration) as younger:
+        with App(configuration) as refused:
+            wait_until(lambda: not refused.running, "the refusal")
+            assert isinstance(refused.failure, AppRunningError)
+            assert older.url in str(refused.failure)
+        assert older.status["state"] == "live"
+        assert sorted(map(str, older.rows("final_ui"))) == rows
+        with App(configuration, take_over=True) as younger:
             wait_until(lambda: not older.running, "the older one's end")
             assert isinstance(older.failure, FencedError)
             assert "took over the app" in str(older.failure)

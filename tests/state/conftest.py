@@ -34,8 +34,8 @@ class Apps:
         self._made.append(StateTopic(kafka, "evertable", app, **more))
         return self._made[-1]
 
-    def opened(self, app: str, wait_s: float = FOR_EVER) -> StateTopic:
-        topic = self.new(app)
+    def opened(self, app: str, wait_s: float = FOR_EVER, **more: Any) -> StateTopic:
+        topic = self.new(app, **more)
         topic.open(wait_s)
         return topic
 

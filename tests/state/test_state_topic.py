@@ -19,7 +19,7 @@ from tests.state.test_state import LIVE, verdict
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
-from evertable.errors import FencedError, NotEnoughBrokersError, StateFormatError
+from evertable.errors import AppRunningError, FencedError, NotEnoughBrokersError, StateFormatError
 from evertable.state import state_log
 from evertable.state.records import ControlOffset, GenerationRow, Numbers, encode
 from evertable.state.state import KEPT_GENERATIONS, KEPT_VERDICTS, State
@@ -110,6 +110,34 @@ def test_what_another_version_wrote_stops_the_start_and_nobody_else(
 # --- one owner
 
 
+def test_a_living_owner_is_not_taken_over_unless_asked(apps: Apps, app: str) -> None:
+    """The newcomer is told who runs the app, and the owner does not notice."""
+    owner = apps.opened(app, address="http://127.0.0.1:10000")
+    newcomer = apps.new(app)
+    with ThreadPoolExecutor(1) as pool:
+        opening = pool.submit(newcomer.open, FOR_EVER)
+
+        def is_decided() -> bool:
+            owner.heartbeat()
+            return opening.done()
+
+        wait_until(is_decided)
+        with pytest.raises(AppRunningError) as refused:
+            opening.result()
+        said = str(refused.value)
+        assert said.startswith(f"[APP_RUNNING] The app '{app}' is running already: {owner.owner}.")
+        for part in (str(owner.owner.pid), owner.owner.host, "http://127.0.0.1:10000", owner.owner.started):
+            assert part in said
+        assert "`app:`" in said
+        assert "--take-over" in said
+        newcomer.close()
+        owner.write(Numbers(1, 1))
+        taking = pool.submit(newcomer.open, FOR_EVER, take_over=True)
+        wait_until(lambda: fenced(owner.heartbeat))
+        owner.close()
+        assert numbers(taking.result(timeout=60)) == 1
+
+
 def test_a_silent_owner_is_fenced_and_told_who_took_over(apps: Apps, app: str) -> None:
     """What it still wants to write is not written."""
     older = apps.opened(app)
@@ -134,7 +162,7 @@ def test_a_running_owner_is_waited_for_until_it_has_left(apps: Apps, app: str) -
     """It learns from its heartbeat that it has to go, even with nothing to write."""
     older, newer = apps.opened(app), apps.new(app)
     with ThreadPoolExecutor(1) as pool:
-        opening = pool.submit(newer.open, FOR_EVER)
+        opening = pool.submit(newer.open, FOR_EVER, take_over=True)
         wait_until(lambda: fenced(older.heartbeat))
         assert not opening.done()
         older.close()
@@ -157,9 +185,9 @@ def test_one_that_waits_gives_way_to_a_later_one(apps: Apps, app: str) -> None:
     """The last one waits for the first all the same."""
     first, second, third = apps.opened(app), apps.new(app), apps.new(app)
     with ThreadPoolExecutor(2) as pool:
-        waiting = pool.submit(second.open, FOR_EVER)
+        waiting = pool.submit(second.open, FOR_EVER, take_over=True)
         wait_until(lambda: fenced(first.heartbeat))
-        opening = pool.submit(third.open, FOR_EVER)
+        opening = pool.submit(third.open, FOR_EVER, take_over=True)
         with pytest.raises(FencedError):
             waiting.result(timeout=60)
         assert not opening.done()
@@ -177,7 +205,7 @@ def test_one_that_comes_back_in_the_middle_of_a_takeover_writes_nothing(
     shut_others_out = older._shut_others_out
 
     def overtaken(timeout_s: float) -> None:
-        newer.open(0.0)
+        newer.open(0.0, take_over=True)
         newer.write(Numbers(5, 5))
         shut_others_out(timeout_s)
 
@@ -197,7 +225,7 @@ def test_no_number_is_given_twice_however_many_race_for_the_app(apps: Apps, app:
     def race(_: int) -> None:
         topic = apps.new(app)
         try:
-            number = numbers(topic.open(0.0))
+            number = numbers(topic.open(0.0, take_over=True))
             for step in range(1, 4):
                 topic.write(Numbers(number + step, 0))
                 written.append(number + step)

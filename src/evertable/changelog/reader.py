@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from types import TracebackType
@@ -17,7 +18,7 @@ from evertable.changelog.decode import Decoder
 from evertable.changelog.kafka import GRACE_S, PlainConsumer
 from evertable.changelog.schema import ChangelogSchema
 from evertable.changelog.trouble import MISSING, PASSING
-from evertable.errors import KafkaUnreachableError, KeptOutError
+from evertable.errors import ChangelogError, KafkaUnreachableError, KeptOutError
 
 MAX_MESSAGES = 10_000
 """To decode at once; more are not faster."""
@@ -34,6 +35,7 @@ _TUNED = {
     "queued.min.messages": 100_000,
     "queued.max.messages.kbytes": 16_384,  # what is read ahead at most, however large the messages are
     "reconnect.backoff.max.ms": 1_000,
+    "socket.timeout.ms": 10_000,  # a dead connection is noticed only by a request that is not answered in time
 }
 
 
@@ -84,6 +86,7 @@ class ChangelogReader:
         if not messages:
             return None
         messages, self._waiting = _split(messages)
+        self._require_no_gap(messages)
         changes = self._decoder.decode(
             list(map(Message.value, messages)),
             lambda i: f"record at {self.topic}[{messages[i].partition()}], offset {messages[i].offset()}",
@@ -134,6 +137,22 @@ class ChangelogReader:
         if messages:
             self._is_alive()
         return messages
+
+    def _require_no_gap(self, messages: Sequence[Message]) -> None:
+        """Raises if records are missing: without transactions and compaction, a changelog skips no offset."""
+        if len(self._positions) == 1:
+            counts: Mapping[Any, int] = {messages[-1].partition(): len(messages)}
+            last: Mapping[Any, Any] = {messages[-1].partition(): messages[-1].offset()}
+        else:
+            counts = Counter(map(Message.partition, messages))
+            last = {message.partition(): message.offset() for message in messages}
+        for partition, count in counts.items():
+            if (missing := last[partition] + 1 - self._positions[partition] - count) != 0:
+                raise ChangelogError(
+                    f"The changelog '{self.topic}' is damaged: {missing:,} of the offsets {self._positions[partition]} "
+                    f"to {last[partition]} of partition {partition} are missing.",
+                    "Its generation is built anew; check the disks of the Kafka that keeps it.",
+                )
 
     def _advance(self, messages: Sequence[Message]) -> None:
         if len(self._positions) == 1:

@@ -48,6 +48,42 @@ def find_extents(
         consumer.close()
 
 
+def find_last_records(
+    properties: Mapping[str, Any],
+    topic: str,
+    begins: Mapping[int, int],
+    ends: Mapping[int, int],
+    *,
+    timeout_s: float = 30.0,
+) -> dict[int, int]:
+    """The offset of the last readable record from ``begins`` on and before ``ends``, by partition that has one."""
+    consumer = PlainConsumer(properties, _PROBING)
+    try:
+        return _Ends(consumer, topic, timeout_s).last_records(begins, ends)
+    except KafkaException as error:
+        raise consumer.error(error.args[0], topic) from error
+    finally:
+        consumer.close()
+
+
+def partitions_with_records(
+    properties: Mapping[str, Any],
+    topic: str,
+    begins: Mapping[int, int],
+    ends: Mapping[int, int],
+    *,
+    timeout_s: float = 30.0,
+) -> set[int]:
+    """The partitions that have a readable record between these offsets: not only markers, aborted or compacted ones."""
+    consumer = PlainConsumer(properties, _PROBING)
+    try:
+        return _Ends(consumer, topic, timeout_s).with_records(begins, ends)
+    except KafkaException as error:
+        raise consumer.error(error.args[0], topic) from error
+    finally:
+        consumer.close()
+
+
 class _Ends(Probe):
     """One look at where a topic's records begin and end."""
 
@@ -64,6 +100,15 @@ class _Ends(Probe):
                 starts = self._starts_at(start.timestamp_ms or 0, ends)
         spans = self._spans(starts, ends) if start != Start.LATEST else {}
         return {partition: Extent(starts[partition], spans.get(partition)) for partition in partitions}
+
+    def with_records(self, begins: Mapping[int, int], ends: Mapping[int, int]) -> set[int]:
+        return set(self._scan(begins, ends, stop_at_first=True))
+
+    def last_records(self, begins: Mapping[int, int], ends: Mapping[int, int]) -> dict[int, int]:
+        bounds = {partition: self._bounds(partition) for partition in begins.keys() & ends.keys()}
+        first = {partition: max(low, begins[partition]) for partition, (low, _) in bounds.items()}
+        behind = {partition: min(high, ends[partition]) for partition, (_, high) in bounds.items()}
+        return {partition: span.last for partition, span in self._spans(first, behind).items()}
 
     def _starts_at(self, timestamp: int, ends: Mapping[int, int]) -> dict[int, int]:
         asked = [TopicPartition(self._topic, partition, timestamp) for partition in ends]

@@ -141,7 +141,8 @@ def _telling(error: KafkaError) -> int:
 class Admin:
     """An admin client that can tell why it was not answered.
 
-    Kept out, it is made anew for the next call: librdkafka reads a certificate once, and it may be replaced by then.
+    After a call that was not answered, the next one has a new client. The old connection may be dead: a firewall drops
+    an idle one without a word, and librdkafka would wait for a minute. Or its certificate was replaced.
     """
 
     def __init__(self, properties: Mapping[str, Any]) -> None:
@@ -162,7 +163,9 @@ class Admin:
         self.client.poll(0)  # brings what happened on the connections
         error = self._trouble.explain(problem.args[0], topic, right)
         if isinstance(error, NotTrustedError | NotAuthenticatedError):
-            self._trouble, self._client = Trouble(self._properties), None
+            self._trouble = Trouble(self._properties)
+        if isinstance(error, KafkaUnreachableError):
+            self._client = None
         return error
 
     def is_well(self) -> None:

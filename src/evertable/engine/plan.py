@@ -18,12 +18,13 @@ LEFT, RIGHT = 0, 1
 # What a changelog message needs beside the row: 5,000 matches of 8 bytes and Kafka's own overhead.
 MATCHES_ALLOWANCE = 64 * 1024
 
-READER = {"max.poll.records": "20000"}  # in a catch-up, Kafka's 500 would mean forty times as many polls
+ANSWERS = {"request.timeout.ms": "10000"}  # a dead connection is noticed by this alone; Kafka's default is 30 s
+READER = {**ANSWERS, "max.poll.records": "20000"}  # in a catch-up, Kafka's 500 would mean forty times as many polls
 READER_ALWAYS = {
     "isolation.level": "read_committed",  # as the build counted when it looked for each partition's last record
     "allow.auto.create.topics": "false",  # asking for a topic must not make it
 }
-WRITER = {"linger.ms": "2", "batch.size": "262144"}
+WRITER = {**ANSWERS, "linger.ms": "2", "batch.size": "262144"}
 BUFFER_BYTES = 64 * 1024 * 1024
 WRITER_ALWAYS = {"acks": "all", "enable.idempotence": "true"}  # a lost or doubled record cannot be mended later
 

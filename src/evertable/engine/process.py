@@ -179,6 +179,19 @@ class Engine:
         if not stopped:
             raise EngineError(f"Generation {generation} did not stop within {timeout_s:g} s.")
 
+    def restart(self, generation: int) -> None:
+        """Ends a query that stands still and starts it again; with all of Spark, if it cannot be ended."""
+        with self._changed:
+            wanted = self._wanted.get(generation)
+        if wanted is None:
+            return
+        try:
+            self.stop(generation)
+        except EngineError:
+            if (child := self._child) is not None:
+                child.end(0)
+        self.start(wanted.spec)
+
     def wait_released(self, generation: int, timeout_s: float = RELEASE_S + 5) -> bool:
         """Waits until a stopped generation's producer is closed, so that its changelog may be deleted."""
         with self._changed:

@@ -66,7 +66,8 @@ SETTINGS: dict[str, str] = {
 }
 
 LOCAL_SETTINGS: dict[str, str] = {
-    "spark.driver.host": "127.0.0.1",  # loopback only; a cluster's executors must reach the driver by its own name
+    "spark.driver.host": "127.0.0.1",  # a cluster's executors must reach the driver by its own name
+    # Not so the streaming shuffle, which listens on all interfaces: docs/SECURITY.md, "Ports of Spark".
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.shuffle.streaming.checksum.enabled": "false",  # the bytes never leave this machine's memory
 }

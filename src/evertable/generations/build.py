@@ -6,13 +6,14 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from evertable.changelog.caught_up import CaughtUp
+from evertable.changelog.caught_up import CaughtUp, SourcePartition
 from evertable.changelog.coverage import Span
 from evertable.changelog.reader import ChangelogReader
 from evertable.changelog.schema import ChangelogSchema, Side
-from evertable.changelog.targets import Extent, find_extents
+from evertable.changelog.targets import Extent, find_extents, find_last_records
 from evertable.changelog.topics import ChangelogTopic, ChangelogTopics, largest_message
 from evertable.config import Config, Role, Source, Start
+from evertable.engine.committed import Ends
 from evertable.engine.spec import GenerationSpec, SourceSpec
 
 Extents = dict[int, Extent]
@@ -73,6 +74,16 @@ def resume(config: Config, generation: int, topics: ChangelogTopics, checkpoint:
     )
     changelog = topics.find(generation, _largest_message(config))
     return _built(config, generation, changelog, checkpoint, (left, right))
+
+
+def committed_records(config: Config, built: Build, ends: Ends) -> dict[SourcePartition, int]:
+    """For each source partition, the last of its records that the query has committed, if the topic still has it."""
+    found: dict[SourcePartition, int] = {}
+    for side, source, spec in zip(Side, (config.left, config.right), (built.spec.left, built.spec.right), strict=True):
+        properties = config.source_kafka(source).for_librdkafka(Role.CONSUMER)
+        last = find_last_records(properties, source.topic, spec.start, ends[side])
+        found |= {(side, partition): offset for partition, offset in last.items()}
+    return found
 
 
 def _built(

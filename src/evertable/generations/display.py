@@ -63,6 +63,10 @@ class Display:
         """It does not answer, or again if there is no reason why."""
         self._away, self._away_since = why, time.monotonic()
 
+    @property
+    def is_kafka_away(self) -> bool:
+        return bool(self._away)
+
     def flow(self) -> dict[str, Any]:
         """How fast rows come in, how old the newest is, and how far the generation on its way has come."""
         told: dict[str, Any] = {}
@@ -142,6 +146,10 @@ class Display:
             return running.feed.kept_out
         if running.stale or live.broken:
             return running.stale or live.reason
+        if running.troubles:
+            return next(iter(running.troubles.values()))
+        if running.feed is not None and running.feed.is_replaying:
+            return "its query failed and reads again what it had not committed"
         flows = running.feed is not None and running.feed.newest > self._away_since
         return "" if flows else self._away
 

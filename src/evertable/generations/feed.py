@@ -13,7 +13,8 @@ import structlog
 
 from evertable.changelog.caught_up import CaughtUp, Progress, Reached, SourcePartition
 from evertable.changelog.changes import Changes
-from evertable.errors import KafkaUnreachableError, KeptOutError
+from evertable.changelog.resumption import Resumption
+from evertable.errors import KeptOutError
 from evertable.tables.generation import GenerationTables
 
 PACE_S = 0.01
@@ -31,6 +32,10 @@ WELL_S = 10.0
 log = structlog.get_logger()
 
 
+Commit = tuple[Mapping[SourcePartition, int], Mapping[int, int]]
+"""What the engine has committed, by source partition, and where the changelog ended then."""
+
+
 class Reader(Protocol):
     """What a feed needs of a ChangelogReader; it must be used by one thread only."""
 
@@ -40,8 +45,6 @@ class Reader(Protocol):
     def poll(self, timeout_s: float) -> Changes | None: ...
 
     def reopen(self) -> None: ...
-
-    def end(self) -> dict[int, int]: ...
 
     def close(self) -> None: ...
 
@@ -64,6 +67,7 @@ class Feed:
         on_caught_up: Callable[[], None] = lambda: None,
         on_failure: Callable[[Exception], None] = lambda error: None,
         has_room: Callable[[], bool] = lambda: True,
+        resumption: Resumption | None = None,
         pace_s: float = PACE_S,
     ) -> None:
         self.tables = tables
@@ -82,10 +86,15 @@ class Feed:
         self._on_failure = on_failure
         self._has_room = has_room
         self._pace_s = pace_s
+        self._resumption = resumption
         self._lock = threading.Lock()
-        self._committed: list[Mapping[SourcePartition, int]] = []
+        self._unread_commits: list[Commit] = []
+        """Commits whose records are not all read yet: the first of them, and the newest."""
+        self._passed: dict[SourcePartition, int] = {}
         self._has_commit = False
         self._reached = Reached()
+        self._replayed: Reached | None = None
+        self._replays_to: dict[SourcePartition, int] = {}
         self._told = False
         self._refused_s: float | None = None
         self._reopens = False
@@ -111,20 +120,58 @@ class Feed:
 
     @property
     def positions(self) -> dict[SourcePartition, int]:
-        """For each source partition, the offset behind the last record that is in the tables."""
+        """For each source partition, the offset behind what is in the tables.
+
+        Behind the last record, or where the query has committed what is no record (transaction markers, gaps), once
+        everything that it wrote until then has been read.
+        """
         with self._lock:
-            return self._reached.ends
+            reached = self._reached.ends
+            for partition, end in self._passed.items():
+                reached[partition] = max(end, reached.get(partition, 0))
+            return reached
 
     def start(self) -> Self:
         self._thread.start()
         return self
 
-    def committed(self, ends: Mapping[SourcePartition, int]) -> None:
-        """The engine has committed an epoch that ends before these source offsets."""
+    def committed(self, ends: Mapping[SourcePartition, int], changelog_end: Mapping[int, int]) -> None:
+        """The engine has committed an epoch that ends before these source offsets; its changelog ended there then."""
         with self._lock:
             self._has_commit |= bool(ends)
-            if not self._told:  # nobody asks any more, and epochs go on for as long as the generation lives
-                self._committed.append(ends)
+            self._caught_up.committed(ends, changelog_end)
+            self._unread_commits[1:] = [(ends, changelog_end)]  # all between the first and the newest can be skipped
+            self._pass_commits()
+
+    def replay(self) -> None:
+        """The query has failed: what it wrote since its last commit it will write again, and perhaps more."""
+        with self._lock:
+            self._replayed, self._replays_to = Reached(), self._reached.ends
+
+    @property
+    def is_replaying(self) -> bool:
+        """Whether the query has yet to come back to where it was when it failed."""
+        with self._lock:
+            if self._replayed is None:
+                return False
+            ends = self._replayed.ends
+            if any(max(ends.get(at, 0), self._passed.get(at, 0)) < end for at, end in self._replays_to.items()):
+                return True
+            self._replayed = None
+            return False
+
+    def reconnect(self) -> None:
+        """Nothing comes: reads on with a new consumer, for the connection may be dead."""
+        self._reopens = True
+
+    def _pass_commits(self) -> None:
+        positions = self._reader.positions
+        while self._unread_commits:
+            ends, changelog_end = self._unread_commits[0]
+            if any(positions.get(partition, 0) < end for partition, end in changelog_end.items()):
+                return
+            self._passed.update(ends)
+            del self._unread_commits[0]
 
     def close(self) -> None:
         """Ends the thread, then lets go of the reader. Called on the feed's own thread, it does so soon after."""
@@ -188,24 +235,21 @@ class Feed:
             self.folded += changes.records
             self.newest = time.monotonic()
             self._reached.saw(changes)
+            if self._replayed is not None:
+                self._replayed.saw(changes)
             self._caught_up.saw(changes)
             self._caught_up.read_to(self._reader.positions)
+            self._pass_commits()
 
     def _look_if_caught_up(self) -> None:
         if self._told:
             return
-        with self._lock:
-            committed, self._committed = self._committed, []
-        if committed and not self._caught_up.done:
-            try:
-                end = self._reader.end()
-            except KafkaUnreachableError:  # reading gets over it, and so must this
-                with self._lock:
-                    self._committed[:0] = committed
-                return
+        if self._resumption is not None:
             with self._lock:
-                for ends in committed:
-                    self._caught_up.committed(ends, end)
+                shown = self._reached.ends
+            if not self._resumption.is_read(self._reader.positions, shown):
+                return
+            self._resumption = None
         if self._caught_up.done and self._has_commit:
             self._told = True
             with self._lock:

@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
+from evertable.changelog.resumption import ChangelogEnd
 from evertable.control.messages import ControlMessage
 from evertable.engine.protocol import Event
 from evertable.generations.observed import Report
@@ -36,6 +37,14 @@ class Warm:
 
 
 @dataclass(frozen=True)
+class Committed:
+    """A generation's query has committed an epoch, and then its changelog ended here."""
+
+    generation: int
+    end: ChangelogEnd
+
+
+@dataclass(frozen=True)
 class Broken:
     """A generation that cannot go on as it is."""
 
@@ -56,4 +65,4 @@ class Stop:
     failure: Exception | None = None
 
 
-Happening = Message | Built | Warm | Broken | Ended | Event | Report | Stop
+Happening = Message | Built | Warm | Committed | Broken | Ended | Event | Report | Stop

@@ -92,6 +92,25 @@ class Rewound(Change):
 
 
 @dataclass(frozen=True)
+class StandsStill(Change):
+    """It has records to read, and none is read; reported again at each look, for as long as it lasts."""
+
+    behind: int
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"The topic '{self.topic}' has {self.behind:,} records to read; none was read for {self.seconds:.0f} s."
+
+
+@dataclass(frozen=True)
+class ReadsOn(Change):
+    """After it stood still."""
+
+    def __str__(self) -> str:
+        return f"The topic '{self.topic}' is read again."
+
+
+@dataclass(frozen=True)
 class KafkaAway:
     """A cluster does not answer, or refuses to."""
 
@@ -121,6 +140,7 @@ class SourceHistory:
     def __init__(
         self, generation: int, source: str, topic: str, topic_id: str | None, starts: Mapping[int, int]
     ) -> None:
+        self.generation = generation
         self.source = source
         self.topic = topic
         self._of = generation, source, topic

@@ -25,7 +25,7 @@ from evertable.generations.counts import Counts
 from evertable.generations.desk import Desk, iso, iso_of_ms
 from evertable.generations.display import Display, said
 from evertable.generations.ending import Ending, in_background
-from evertable.generations.happenings import Answer, Broken, Built, Ended, Happening, Message, Stop, Warm
+from evertable.generations.happenings import Answer, Broken, Built, Committed, Ended, Happening, Message, Stop, Warm
 from evertable.generations.life import Action, Build, End, Life, Publish, Result, Settle, State
 from evertable.generations.notebook import Notebook
 from evertable.generations.observed import (
@@ -33,13 +33,18 @@ from evertable.generations.observed import (
     KafkaAway,
     KafkaBack,
     PartitionsGrew,
+    ReadsOn,
     Report,
     Rewound,
+    StandsStill,
     TopicBack,
+    TopicGone,
     TopicRecreated,
     Truncated,
 )
+from evertable.generations.resume_deadline import ResumeDeadline
 from evertable.generations.running import Running, Site
+from evertable.generations.standstills import Standstills
 from evertable.generations.watch import TopicWatch
 from evertable.state.records import ControlOffset, Numbers, PreviousWiring, Record, Verdict
 from evertable.tables.table import Table
@@ -103,6 +108,8 @@ class Orchestrator:
         self._swap_began: dict[int, float] = {}
         self._display = Display(life, desk, self._running, notebook.write, config.server.max_memory_mb)
         self._display.last_applied = last_applied
+        self._resume_deadline = ResumeDeadline(config.swap.timeout_s)
+        self._standstills = Standstills(desk.say, site.engine.restart)
         self._next_beat = 0.0
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="evertable-orchestrator", daemon=True)
@@ -175,6 +182,7 @@ class Orchestrator:
             self._do(self._life.tick(moment))
         if self._next_beat <= moment:
             self._next_beat = moment + BEAT_S
+            self._give_up_a_resume_that_stands_still(moment)
             self._display.show()
 
     def _take(self, happened: Happening) -> None:
@@ -186,6 +194,10 @@ class Orchestrator:
                 self._take_built(number, error)
             case Warm(number):
                 self._do(self._life.caught_up(number, moment))
+            case Committed(number, end) if number in self._running:
+                self._running[number].changelog_end = end
+                if (live := self._life.live) is not None and live.number == number:
+                    self._notebook.write(*self._running[number].records)
             case Broken(number, reason):
                 self._break(number, reason)
             case Ended(number, error):
@@ -199,6 +211,8 @@ class Orchestrator:
             case Stop(failure):
                 self._ending.begin()
                 self._stopping, self.failure = True, failure
+            case Committed():  # of a generation that has ended
+                pass
             case Change() | KafkaAway() | KafkaBack():
                 self._take_report(happened)
             case _:
@@ -213,7 +227,9 @@ class Orchestrator:
                 self._break(number, str(report))
             case Truncated(number, position=0):  # Spark takes it for a partition without records, and waits for ever
                 self._break(number, str(report))
-            case KafkaBack() | TopicBack() | PartitionsGrew():
+            case StandsStill() | ReadsOn() | TopicGone() | TopicBack():
+                self._standstills.report(report, self._running.get(report.generation))
+            case KafkaBack() | PartitionsGrew():
                 self._desk.say("INFO", str(report))
             case _:
                 self._desk.say("WARN", str(report))
@@ -226,7 +242,7 @@ class Orchestrator:
             case Progress(number) if number in self._running:
                 self._running[number].made_progress(event)
             case Failed(number, condition, message, retriable) if number in self._running:
-                self._running[number].stale = message
+                self._running[number].failed(message)
                 if not retriable:
                     self._break(number, f"{condition}: {message}")
                 else:
@@ -235,7 +251,7 @@ class Orchestrator:
             case Died(reason):
                 self._desk.say("WARN", f"Spark ended and is started again: {reason}")
                 for running in self._running.values():
-                    running.stale = reason
+                    running.failed(reason)
 
     def _break(self, number: int, reason: str) -> None:
         if number in self._life.generations:
@@ -243,6 +259,16 @@ class Orchestrator:
             if self._life.generations[number].state is State.LIVE:
                 _work(self._running[number].halt)  # its tables stay as they are: more may be another topic's rows
             self._do(self._life.failed(number, reason, time.monotonic()))
+
+    def _give_up_a_resume_that_stands_still(self, moment: float) -> None:
+        coming = self._life.coming
+        feed = self._running[coming.number].feed if coming is not None and coming.resumed else None
+        if coming is None or feed is None:
+            return
+        progress = (feed.folded, feed.progress.reached)
+        if self._resume_deadline.is_over(moment, progress, kafka_is_away=self._display.is_kafka_away):
+            limit = f"{self._resume_deadline.timeout_s:g} s (swap.timeout_s)"
+            self._break(coming.number, f"resuming it has made no progress for {limit}")
 
     # --- what is wanted
 
@@ -330,6 +356,7 @@ class Orchestrator:
         if (live := self._life.live) is not None and (tables := self._running[live.number].tables) is not None:
             running.is_beside, running.expected_bytes = True, tables.nbytes
         running.on_caught_up = lambda: self.post(Warm(number))
+        running.on_commit = lambda end: self.post(Committed(number, end))
         running.on_failure = lambda error: self.post(Broken(number, str(error)))
         self._running[number] = running
         self._swap_began[number] = time.monotonic()
@@ -361,7 +388,7 @@ class Orchestrator:
         running = self._running[number]
         running.published = iso()
         self._publication += 1
-        records: list[Record] = [running.record, Numbers(max(self._life.generations), self._publication)]
+        records: list[Record] = [*running.records, Numbers(max(self._life.generations), self._publication)]
         if self._life.previous is not None:
             records.append(PreviousWiring(self._life.previous))
         self._notebook.write(*records, *self._display.shown_before(number))

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from evertable.changelog.caught_up import SourcePartition
+from evertable.changelog.resumption import ChangelogEnd, Resumption
 from evertable.changelog.schema import Side
 from evertable.changelog.topics import ChangelogTopics
 from evertable.config import Config, Source, SwapMode
@@ -21,14 +22,15 @@ from evertable.engine.committed import Ends, committed_in_checkpoint
 from evertable.engine.process import Engine
 from evertable.engine.protocol import Progress, Started
 from evertable.errors import EvertableError, KafkaUnreachableError, NotEnoughMemoryError, TopicRecreatedError
-from evertable.generations.build import Build, Starts, build, resume
+from evertable.generations.build import Build, Starts, build, committed_records, resume
+from evertable.generations.commits import Commits
 from evertable.generations.counts import Counts
 from evertable.generations.desk import DEAD_LETTERS, iso
 from evertable.generations.feed import Feed
 from evertable.generations.identity import Identity, identity_of, mismatch, offsets_of
 from evertable.generations.offered import suggesting
-from evertable.generations.topic_ids import topic_ids
-from evertable.state.records import LiveRecord
+from evertable.generations.topic_ids import changelog_end, topic_ids
+from evertable.state.records import ChangelogRecord, LiveRecord, Record
 from evertable.tables.generation import GenerationTables, Input
 from evertable.tables.table import Table
 
@@ -103,6 +105,7 @@ class Running:
     """What its tables may take: as much as the live ones."""
     on_caught_up: Callable[[], None] = lambda: None
     on_failure: Callable[[Exception], None] = lambda error: None
+    on_commit: Callable[[ChangelogEnd], None] = lambda end: None
     created: str = field(default_factory=iso)
     published: str = ""
     identity: Identity | None = None
@@ -110,6 +113,10 @@ class Running:
     progress: Progress | None = None
     is_warm: bool = False
     """Whether its tables hold all that the topics held at the build, and these are the topics still."""
+    changelog_end: ChangelogEnd | None = None
+    """Where its changelog ended at the last commit."""
+    troubles: dict[tuple[str, str], str] = field(default_factory=dict)
+    """What is wrong with reading its topics, by source and kind; empty if nothing is."""
     stale: str = ""
     """Why its query does not run at the moment; empty if it does."""
     fresh: float = field(default_factory=time.monotonic)
@@ -117,6 +124,7 @@ class Running:
     tables: GenerationTables | None = None
     feed: Feed | None = None
     built: Build | None = None
+    _commits: Commits | None = None
     _given_up: threading.Event = field(default_factory=threading.Event)
 
     def build(self) -> None:
@@ -145,6 +153,7 @@ class Running:
             return
         left, right = _input(config.left), _input(config.right)
         self.tables = GenerationTables(left, right, self.wiring.join, site.ring)
+        resumption = None if self.starts is None else self._resumption(config, self.built)
         self.feed = Feed(
             self.built.reader(config),
             self.tables,
@@ -152,11 +161,19 @@ class Running:
             on_caught_up=partial(self._look_once_more, config),
             on_failure=self.on_failure,
             has_room=site.has_room,
+            resumption=resumption,
         ).start()
         site.counts.began(self)
-        if self.starts is not None:
-            self._committed(committed_in_checkpoint(self.built.spec))
+        topic = self.built.spec.changelog_topic
+        self._commits = Commits(lambda: changelog_end(config, topic), self._committed)
+        if resumption is not None:
+            self._committed(committed_in_checkpoint(self.built.spec), resumption.end)
         self.started = site.engine.start(self.built.spec)
+
+    def _resumption(self, config: Config, built: Build) -> Resumption:
+        """What the changelog must show, as of now: before the query is started and writes to it."""
+        committed = committed_records(config, built, committed_in_checkpoint(built.spec))
+        return Resumption(changelog_end(config, built.spec.changelog_topic), committed)
 
     def _look_once_more(self, config: Config) -> None:
         """Tells that it is caught up, unless a topic was made again meanwhile: its rows may be of both then."""
@@ -185,6 +202,8 @@ class Running:
     def halt(self) -> None:
         """Ends query and feed; changelog and checkpoint stay, to be resumed from."""
         self.give_up()
+        if self._commits is not None:
+            self._commits.close()
         try:
             self.site.engine.stop(self.number)
         finally:
@@ -200,23 +219,28 @@ class Running:
             self.tables = self.feed = None
             give_back_memory()
 
+    def failed(self, reason: str) -> None:
+        """Its query does not run at the moment, and will read again what it has not committed."""
+        self.stale = reason
+        if self.feed is not None:
+            self.feed.replay()
+
     def made_progress(self, progress: Progress) -> None:
         """The engine has committed an epoch."""
         self.progress, self.stale, self.fresh = progress, "", time.monotonic()
-        self._committed((progress.left, progress.right))
+        if self._commits is not None:
+            self._commits.committed((progress.left, progress.right))
 
-    def _committed(self, ends: Ends) -> None:
-        if self.feed is not None:
-            self.feed.committed({(side, partition): end for side in Side for partition, end in ends[side].items()})
+    def _committed(self, ends: Ends, end: ChangelogEnd) -> None:
+        feed = self.feed
+        if feed is not None:
+            feed.committed({(side, partition): at for side in Side for partition, at in ends[side].items()}, end.ends)
+            self.on_commit(end)
 
     def positions(self) -> dict[SourcePartition, int]:
-        """What is read next of each source partition; the engine also passes what is no record (markers)."""
-        feed, progress = self.feed, self.progress
-        reached = {} if feed is None else feed.positions
-        for side, ends in () if progress is None else ((Side.LEFT, progress.left), (Side.RIGHT, progress.right)):
-            for partition, end in ends.items():
-                reached[side, partition] = max(end, reached.get((side, partition), 0))
-        return reached
+        """What is read next of each source partition."""
+        feed = self.feed
+        return {} if feed is None else feed.positions
 
     @property
     def record(self) -> LiveRecord:
@@ -234,6 +258,12 @@ class Running:
             self.created,
             self.published,
         )
+
+    @property
+    def records(self) -> list[Record]:
+        """What a restart needs to take it up again, and to see that its changelog is whole."""
+        end = self.changelog_end
+        return [self.record, *([] if end is None else [ChangelogRecord(self.number, end.topic_id, end.ends)])]
 
     @property
     def rows(self) -> int:

@@ -17,6 +17,7 @@ import orjson
 
 from evertable.changelog.kafka import GRACE_S, PlainConsumer
 from evertable.changelog.outages import Reminder
+from evertable.changelog.resumption import ChangelogEnd, shortfall
 from evertable.changelog.schema import Side
 from evertable.config import Config, Role
 from evertable.control.listener import Listener
@@ -45,13 +46,13 @@ from evertable.generations.offered import offered, suggested
 from evertable.generations.orchestrator import Orchestrator
 from evertable.generations.running import Running, Site
 from evertable.generations.sweeper import Sweeper
-from evertable.generations.topic_ids import topic_ids
+from evertable.generations.topic_ids import changelog_end, topic_ids
 from evertable.generations.watch import TopicWatch
 from evertable.server.hub import Hub
 from evertable.server.live import create_live_app
 from evertable.server.metrics import Metrics
 from evertable.server.run import Server
-from evertable.state.records import ControlOffset, GenerationRow, LiveRecord
+from evertable.state.records import ChangelogRecord, ControlOffset, GenerationRow, LiveRecord
 from evertable.state.state import State
 from evertable.state.state_topic import StateTopic
 from evertable.tables.catalog import Catalog
@@ -90,12 +91,15 @@ class Serving:
         config: Config,
         *,
         reset_wiring: bool = False,
+        take_over: bool = False,
         folder: Path | None = None,
         on_up: Callable[[str], None] = print,
     ) -> None:
         self._config = config
         self._folder = folder or state_dir()
         self._reset_wiring = reset_wiring
+        self._take_over = take_over
+        self._url = ""
         self._on_up = on_up
         self._keys = keys_of(config)
         self._ending = Ending()
@@ -133,6 +137,7 @@ class Serving:
             topics=self._topics,
         )
         async with Server(app, self._config.server) as server:
+            self._url = server.url
             self._on_up(server.url)
             try:
                 await asyncio.to_thread(self._orchestrate, hub)
@@ -147,14 +152,14 @@ class Serving:
             self._desk.say("INFO", f"Starting, app {config.app}")
             log = self._folder / config.app / "spark.log"
             log.parent.mkdir(parents=True, exist_ok=True)
-            memory = StateTopic.of(config, self._ending)
+            memory = StateTopic.of(config, self._ending, self._url)
             ends.callback(memory.close)  # last of all: it is what a successor waits for
             engine = Engine(EngineSettings(config.engine.master, config.engine.spark.reveal(), log))
             opening = in_background(engine.open)
             ends.callback(lambda: engine.close(self._ending.left()))
             ends.callback(self._ending.begin)  # whatever ends it: from here on all share one deadline
             try:
-                state = self._until_it_works(memory.open, opening)
+                state = self._until_it_works(lambda: memory.open(take_over=self._take_over), opening)
                 self._until_done(opening)
             except _StoppedError:
                 return
@@ -303,7 +308,7 @@ class Serving:
         """Resume what was live, if it is what is wanted and can be; else build."""
         live, wanted, request = state.live, folded.wiring, orchestrator.recall(folded, self._control_id)
         if live is not None and live.wiring == wanted and not self._reset_wiring:
-            why_not = self._until_it_works(lambda: self._why_not(site, live))
+            why_not = self._until_it_works(lambda: self._why_not(site, live, state.changelog))
             if why_not is None:
                 starts = (live.identity.left.offsets, live.identity.right.offsets)
                 running = Running(site, live.generation, live.wiring, starts, created=live.created)
@@ -325,7 +330,7 @@ class Serving:
             self._desk.generation(row)
         return ended
 
-    def _why_not(self, site: Site, live: LiveRecord) -> str | None:
+    def _why_not(self, site: Site, live: LiveRecord, changelog: ChangelogRecord | None) -> str | None:
         """What speaks against resuming a generation."""
         if live.generation not in site.topics.list():
             return f"Its changelog '{live.changelog_topic}' is gone."
@@ -333,6 +338,10 @@ class Serving:
             return f"Its checkpoint '{live.checkpoint}' is gone."
         try:
             config = self._config.rewired(live.wiring)
+            if changelog is not None and changelog.generation == live.generation:
+                remembered = ChangelogEnd(changelog.topic_id, changelog.ends)
+                if why := shortfall(remembered, changelog_end(config, live.changelog_topic)):
+                    return why
             offsets = (live.identity.left.offsets, live.identity.right.offsets)
             return mismatch(live.identity, identity_of(config, topic_ids(config), offsets))
         except KafkaUnreachableError:

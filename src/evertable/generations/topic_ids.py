@@ -6,10 +6,11 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from confluent_kafka import KafkaException, TopicCollection, Uuid
-from confluent_kafka.admin import TopicDescription
+from confluent_kafka import KafkaException, TopicCollection, TopicPartition, Uuid
+from confluent_kafka.admin import OffsetSpec, TopicDescription
 
 from evertable.changelog.kafka import GRACE_S
+from evertable.changelog.resumption import ChangelogEnd
 from evertable.changelog.trouble import MISSING, Admin
 from evertable.config import Config, Role
 from evertable.errors import TopicNotFoundError
@@ -50,6 +51,20 @@ def topic_id(
             if problem.args[0].code() not in MISSING or time.monotonic() >= deadline:
                 raise admin.explain(problem, topic) from problem
         time.sleep(_ASK_AGAIN_S)
+
+
+def changelog_end(config: Config, topic: str, *, timeout_s: float = 5.0) -> ChangelogEnd:
+    """The changelog's topic id and where it ends now; TopicNotFoundError, KafkaUnreachableError."""
+    admin = Admin(config.changelog_kafka.for_librdkafka(Role.ADMIN))  # a new one: an old connection may be dead
+    try:
+        found = describe(admin, topic, timeout_s)
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        asked = {TopicPartition(topic, partition.id): latest for partition in found.partitions}
+        answers = admin.client.list_offsets(asked, request_timeout=timeout_s)
+        ends = {partition.partition: answer.result().offset for partition, answer in answers.items()}
+    except KafkaException as problem:
+        raise admin.explain(problem, topic) from problem
+    return ChangelogEnd(id_of(found), ends)
 
 
 def topic_names(properties: Mapping[str, Any], *, timeout_s: float) -> list[str]:

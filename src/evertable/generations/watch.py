@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
 import structlog
-from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import ListOffsetsResultInfo, OffsetSpec
 
 from evertable.changelog.caught_up import SourcePartition
 from evertable.changelog.outages import Reminder
 from evertable.changelog.schema import Side
+from evertable.changelog.targets import partitions_with_records
 from evertable.changelog.trouble import MISSING, Admin
 from evertable.config import Config, Role, Source
 from evertable.errors import EvertableError, KeptOutError
 from evertable.generations.identity import Identity, SourceIdentity
-from evertable.generations.observed import MISSES, KafkaAway, KafkaBack, Observed, Report, SourceHistory
+from evertable.generations.observed import (
+    MISSES,
+    KafkaAway,
+    KafkaBack,
+    Observed,
+    ReadsOn,
+    Report,
+    SourceHistory,
+    StandsStill,
+)
+from evertable.generations.standstill import Standstill
 from evertable.generations.topic_ids import describe, id_of
 
 INTERVAL_S = 1.0
@@ -64,7 +76,10 @@ class _Cluster:
 
     def _ask(self, partitions: Iterable[TopicPartition], spec: OffsetSpec) -> Answers:
         asked = dict.fromkeys(partitions, spec)
-        answers: Answers = self._admin.client.list_offsets(asked, request_timeout=self._timeout_s)
+        # Committed: the records of a transaction that is still open are not there to be read yet.
+        answers: Answers = self._admin.client.list_offsets(
+            asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=self._timeout_s
+        )
         return answers
 
 
@@ -79,7 +94,13 @@ class _Source:
     cluster: _Cluster
     history: SourceHistory
     positions: Callable[[], dict[int, int]]
+    consumer: Mapping[str, Any]
+    """Properties, to look for records that wait."""
     found: Observed | None = None
+    standstill: Standstill = field(default_factory=Standstill)
+    stands_still: bool = False
+    empty: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """For each partition, a begin and an end between which it was found to have no record."""
 
 
 class TopicWatch:
@@ -109,6 +130,7 @@ class TopicWatch:
                 self._cluster(config.source_kafka(configured).for_librdkafka(Role.ADMIN)),
                 SourceHistory(generation, configured.name, of.topic, of.topic_id, of.offsets),
                 lambda: {partition: offset for (at, partition), offset in positions().items() if at == side},
+                config.source_kafka(configured).for_librdkafka(Role.CONSUMER),
             )
 
         with self._lock:
@@ -143,9 +165,16 @@ class TopicWatch:
         for source in sources:
             topics.setdefault(source.cluster, set()).add(source.history.topic)
         seen = {cluster: self._look_at(cluster, names) for cluster, names in topics.items()}
+        now = time.monotonic()
         for source, reached in zip(sources, positions, strict=True):
             if (found := seen[source.cluster]) is not None:
                 self._tell(source, found[source.history.topic], reached)
+                self._report_standstill(source, now)
+            elif source.cluster.missed >= MISSES:
+                source.standstill.suspect(now)
+        for cluster, found in seen.items():  # behind what stands still: nothing may look live in between
+            if found is not None and cluster.trouble_said.over():
+                self._on_report(KafkaBack(cluster.servers))
 
     def start(self) -> Self:
         self._thread.start()
@@ -184,6 +213,34 @@ class TopicWatch:
         for change in history.missing() if found is None else history.found(found, positions):
             self._on_report(change)
 
+    def _report_standstill(self, source: _Source, now: float) -> None:
+        if source.found is None:
+            return
+        positions, history = source.positions(), source.history
+        lag = history.lag(source.found, positions)
+        begins = {partition: source.found.ends[partition] - behind for partition, behind in lag.items() if behind}
+        places = {partition: (begin, source.found.ends[partition]) for partition, begin in begins.items()}
+        waiting = [partition for partition, place in places.items() if source.empty.get(partition) != place]
+        source.standstill.observe(now, positions, waiting)
+        stood = source.standstill.seconds(now)
+        if stood and not source.stands_still:
+            asked = {partition: begins[partition] for partition in stood}
+            try:
+                with_records = partitions_with_records(
+                    source.consumer, history.topic, asked, source.found.ends, timeout_s=self._timeout_s
+                )
+            except EvertableError:
+                return  # the next look asks again
+            source.empty |= {partition: places[partition] for partition in stood.keys() - with_records}
+            stood = {partition: stood[partition] for partition in with_records}
+        if stood:
+            source.stands_still = True
+            behind = sum(lag[partition] for partition in stood)
+            self._on_report(StandsStill(history.generation, history.source, history.topic, behind, max(stood.values())))
+        elif source.stands_still:
+            source.stands_still = False
+            self._on_report(ReadsOn(history.generation, history.source, history.topic))
+
     def _look_at(self, cluster: _Cluster, topics: Iterable[str]) -> dict[str, Observed | None] | None:
         """All of these topics of a cluster; None if it does not tell."""
         found: dict[str, Observed | None] = {}
@@ -197,7 +254,5 @@ class TopicWatch:
                 if cluster.missed >= MISSES and cluster.trouble_said.due(kind):
                     self._on_report(KafkaAway(cluster.servers, str(why)))
                 return None
-        if cluster.trouble_said.over():
-            self._on_report(KafkaBack(cluster.servers))
         cluster.missed = 0
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from evertable.guessing.key import Key
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WORDS = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}  # which YAML takes for something else
+_LONGEST_APP = 80
 _VERSION = re.compile(r"[._-]?v?\d+$")
 
 
@@ -26,6 +28,15 @@ def source_names(left: str, right: str) -> tuple[str, str]:
     return ("left", "right") if "" in found or found[0] == found[1] else found
 
 
+def app_name(left: str, right: str) -> str:
+    """Returns an app name made of both topics' names, always the same for the same topics."""
+    joined = f"{left}-{right}".replace(".", "-")  # a dot ends the app's part of a topic name
+    if len(joined) <= _LONGEST_APP:
+        return joined
+    digest = hashlib.sha256(f"{left}\n{right}".encode()).hexdigest()[:8]
+    return f"{joined[: _LONGEST_APP - len(digest) - 1]}-{digest}"
+
+
 def _lines(servers: str, left: Sample, right: Sample, key: Key) -> Iterator[str]:
     looked = f"{len(left.rows)} records of {left.topic} and {len(right.rows)} of {right.topic}"
     yield f"# Guessed by evertable init from {looked}."
@@ -35,6 +46,7 @@ def _lines(servers: str, left: Sample, right: Sample, key: Key) -> Iterator[str]
         yield "# Unsure:"
         yield from (f"#   {doubt}" for doubt in doubts)
     yield ""
+    yield f"app: {json.dumps(app_name(left.topic, right.topic))}   # one name for each Evertable on this Kafka"
     yield f"kafka: {{bootstrap.servers: {json.dumps(servers)}}}"
     yield "sources:"
     for name, sample, column in zip(

@@ -53,6 +53,11 @@ class Ownership:
         """Those that have not said that they left."""
         return [sign for sign in self._signs.values() if sign.owner.id != self._own_id]
 
+    def living(self, since: int) -> Owner | None:
+        """Returns an owner that wrote a sign of life at offset ``since`` or later and has not begun to stop."""
+        found = [sign.owner for sign in self.others if sign.offset >= since and not sign.owner.leaving]
+        return found[0] if found else None
+
     def successor(self, claimed: int) -> Owner | None:
         """Who claimed last of those that are there or took over, if that is after an own claim at ``claimed``."""
         last = [self._last] if self._last and self._last.owner.id != self._own_id else []

@@ -45,6 +45,16 @@ class LiveRecord:
 
 
 @dataclass(frozen=True)
+class ChangelogRecord:
+    """The live generation's changelog at its last known commit: one that is shorter by now has lost records."""
+
+    key: ClassVar[str] = "changelog"
+    generation: int
+    topic_id: str | None
+    ends: Mapping[int, int]
+
+
+@dataclass(frozen=True)
 class PreviousWiring:
     """What was live before: where a rollback goes."""
 
@@ -133,13 +143,16 @@ class Owner:
     """The offset of its claim; None in the claim itself."""
     leaving: bool = False
     """It has begun to stop, and will say when that is done."""
+    address: str = ""
+    """Where its server listens; empty in records of earlier versions."""
 
     @property
     def key(self) -> str:
         return f"owner/{self.id}"
 
     def __str__(self) -> str:
-        return f"process {self.pid} on {self.host}, started {self.started}"
+        address = f", at {self.address}" if self.address else ""
+        return f"process {self.pid} on {self.host}{address}, started {self.started}"
 
 
 @dataclass(frozen=True)
@@ -184,6 +197,7 @@ def decode(name: str, value: bytes) -> Record:
 _NEXT = "Run that version, or give this one another app or changelog.prefix."
 _KINDS: dict[str, TypeAdapter[Any]] = {
     "live": TypeAdapter(LiveRecord),
+    "changelog": TypeAdapter(ChangelogRecord),
     "previous": TypeAdapter(PreviousWiring),
     "numbers": TypeAdapter(Numbers),
     "control": TypeAdapter(ControlOffset),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from evertable.control.wiring import Wiring
 from evertable.state.records import (
+    ChangelogRecord,
     ControlOffset,
     GenerationRow,
     LastOwner,
@@ -27,6 +28,8 @@ class State:
     """What is remembered; a first start remembers nothing."""
 
     live: LiveRecord | None = None
+    changelog: ChangelogRecord | None = None
+    """Where the live generation's changelog ended at a commit; None if that is not known."""
     previous: Wiring | None = None
     """What was live before, for a rollback."""
     last_generation: int = 0
@@ -98,6 +101,8 @@ class Memory:
             match record:
                 case LiveRecord():
                     found = replace(found, live=record)
+                case ChangelogRecord():
+                    found = replace(found, changelog=record)
                 case PreviousWiring(wiring):
                     found = replace(found, previous=wiring)
                 case Numbers(last_generation, publication):

@@ -23,7 +23,7 @@ from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, KafkaError, KafkaExceptio
 from evertable.changelog.kafka import place
 from evertable.config import Config, KafkaProperties
 from evertable.config.names import STATE
-from evertable.errors import EvertableError, FencedError, KafkaUnreachableError, StateFormatError
+from evertable.errors import AppRunningError, EvertableError, FencedError, KafkaUnreachableError, StateFormatError
 from evertable.generations.ending import Ending
 from evertable.state.ownership import LEASE_S, LEAVING_S, Ownership, Sign
 from evertable.state.records import LastOwner, Owner, Record, about_owners, decode, encode
@@ -51,7 +51,7 @@ log = structlog.get_logger()
 class StateTopic:
     """What the orchestrator of one app remembers; may be used by several threads.
 
-    ``open`` takes the app over from whoever had it. Then ``heartbeat`` must be called every second, and raises
+    ``open`` makes this one the app's owner. Then ``heartbeat`` must be called every second, and raises
     FencedError, as ``write`` does, once another one has taken over: stop all queries then, and ``close`` last, for that
     is what the other one waits for. A broker's outage raises KafkaUnreachableError; it is in doubt then whether the
     records were written, and writing them again is right.
@@ -66,6 +66,7 @@ class StateTopic:
         *,
         timeout_s: float = 30.0,
         ending: Ending | None = None,
+        address: str = "",
     ) -> None:
         self.app = app
         self.owner = Owner(
@@ -73,6 +74,7 @@ class StateTopic:
             host=socket.gethostname(),
             pid=os.getpid(),
             started=datetime.now(UTC).isoformat(timespec="seconds"),
+            address=address,
         )
         self._transactional_id = f"{prefix}.{app}"
         self._log = StateLog(kafka, f"{prefix}.{app}.{STATE}", replication, timeout_s, ending)
@@ -86,10 +88,10 @@ class StateTopic:
         self._claimed = False
 
     @classmethod
-    def of(cls, config: Config, ending: Ending) -> Self:
-        """That of the configured app."""
-        changelog = config.changelog
-        return cls(config.changelog_kafka, changelog.prefix, config.app, changelog.replication, ending=ending)
+    def of(cls, config: Config, ending: Ending, address: str = "") -> Self:
+        """That of the configured app, whose server listens at ``address``."""
+        kafka, changelog = config.changelog_kafka, config.changelog
+        return cls(kafka, changelog.prefix, config.app, changelog.replication, ending=ending, address=address)
 
     @property
     def topic(self) -> str:
@@ -101,12 +103,13 @@ class StateTopic:
         with self._lock:
             return self._memory.state()
 
-    def open(self, wait_s: float = LEASE_S) -> State:
-        """Takes the app over and says what is remembered.
+    def open(self, wait_s: float = LEASE_S, *, take_over: bool = False) -> State:
+        """Makes this one the app's owner and returns what is remembered.
 
-        Returns when no earlier orchestrator can still be running: each has said that it left, or was not heard of for
-        ``wait_s`` (one that has begun to stop: LEAVING_S). FencedError if a later one came meanwhile, StateFormatError
-        if there is a record that this version cannot read, and then nobody is disturbed. May be tried again.
+        AppRunningError if an owner shows a sign of life within ``wait_s``, unless this one is to ``take_over``. Returns
+        when no earlier orchestrator can still be running: each has left, or was not heard of for ``wait_s`` (one that
+        has begun to stop: LEAVING_S). FencedError if a later one came meanwhile, StateFormatError if there is a record
+        that this version cannot read, and then nobody is disturbed. May be tried again.
         """
         with self._lock:
             self.owner = replace(self.owner, claimed=None, leaving=False)
@@ -114,6 +117,8 @@ class StateTopic:
             self._log.make()
             with closing(self._log.reader()) as reader:
                 _fold(reader.to_the_end(), self._ownership, self._memory)
+                if not take_over:
+                    self._refuse_if_running(reader, wait_s)
                 self._claimed = True
                 try:
                     self._take_over(reader, wait_s)
@@ -165,6 +170,20 @@ class StateTopic:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _refuse_if_running(self, reader: StateReader, wait_s: float) -> None:
+        """Waits until every other owner has left, has begun to stop, or was silent for ``wait_s``."""
+        since, deadline = reader.next, time.monotonic() + wait_s
+        while any(not sign.owner.leaving for sign in self._ownership.others) and time.monotonic() < deadline:
+            if not self._ending.left():
+                return
+            _fold(reader.poll(_AGAIN_S), self._ownership, self._memory)
+            if running := self._ownership.living(since):
+                raise AppRunningError(
+                    f"The app '{self.app}' is running already: {running}.",
+                    "To run another one beside it, give this one an `app:` of its own in its configuration. "
+                    "To replace it, start with --take-over; the other one stops then.",
+                )
 
     def _take_over(self, reader: StateReader, wait_s: float) -> None:
         claim = self._claim(reader)

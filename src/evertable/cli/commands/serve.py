@@ -14,6 +14,7 @@ import typer
 def serve(
     config_file: Path | None = typer.Argument(None, metavar="CONFIG", help="evertable.yaml, if not said."),
     reset_wiring: bool = typer.Option(False, "--reset-wiring", help="Begin with the wiring of the configuration."),
+    take_over: bool = typer.Option(False, "--take-over", help="If the app is running already, stop that one."),
 ) -> None:
     """Serve the configured topics as live tables, until Ctrl-C.
 
@@ -36,10 +37,12 @@ def serve(
 
     def up(url: str) -> None:
         say(f"Serving at {url}")
+        if config.changelog.replication == 1:
+            say("Note: changelog.replication is 1: a broker that loses its disk takes the tables with it. Use 3.")
         say("Next: open it in a browser.")
         say(f"Or: evertable tail {config.joined_table} --url {url}, or evertable status --url {url}. Ctrl-C stops it.")
 
-    serving = Serving(config, reset_wiring=reset_wiring, on_up=up)
+    serving = Serving(config, reset_wiring=reset_wiring, take_over=take_over, on_up=up)
 
     async def run() -> None:
         loop = asyncio.get_running_loop()

@@ -1,0 +1,57 @@
+"""Finds out where a generation's changelog ended when its query committed, off the threads that must not wait."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import structlog
+
+from evertable.changelog.resumption import ChangelogEnd
+from evertable.engine.committed import Ends
+from evertable.errors import EvertableError, KafkaUnreachableError
+from evertable.generations.ending import in_background
+
+AGAIN_S = 0.5
+
+log = structlog.get_logger()
+
+
+class Commits:
+    """Adds to each commit of a query where its changelog ended then; of commits that come meanwhile, the newest."""
+
+    def __init__(self, ask: Callable[[], ChangelogEnd], on_commit: Callable[[Ends, ChangelogEnd], None]) -> None:
+        self._ask = ask
+        self._on_commit = on_commit
+        self._lock = threading.Lock()
+        self._pending: Ends | None = None
+        self._is_working = False
+        self._closed = threading.Event()
+
+    def committed(self, ends: Ends) -> None:
+        """The query has committed these source offsets; returns at once."""
+        with self._lock:
+            self._pending = ends
+            if not self._is_working:
+                self._is_working = True
+                in_background(self._work, "evertable-commits")
+
+    def close(self) -> None:
+        """Ends the work soon; any thread may."""
+        self._closed.set()
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                ends, self._pending = self._pending, None
+                if ends is None or self._closed.is_set():
+                    self._is_working = False
+                    return
+            try:
+                self._on_commit(ends, self._ask())
+            except KafkaUnreachableError:
+                with self._lock:
+                    self._pending = self._pending or ends
+                self._closed.wait(AGAIN_S)
+            except EvertableError as error:
+                log.warning("changelog_end_unknown", error=str(error))  # the next commit asks again
