@@ -187,12 +187,24 @@ def test_much_is_cut() -> None:
     assert warnings[-1] == "991 more keys are unknown and have no effect"
 
 
+def test_a_message_may_insist() -> None:
+    assert not resolved({"joinType": "inner"}).force
+    assert not resolved({"joinType": "inner", "force": None}).force
+    assert resolved({"joinType": "inner", "force": True}).force
+    verdict = resolve(b'{"joinType": "inner", "force": "yes"}', WANTED, KEYS)
+    assert isinstance(verdict, Rejected)
+    assert (verdict.condition, verdict.sentence) == (
+        Condition.WRONG_TYPE,
+        "force is a text; true, false or null is expected.",
+    )
+
+
 def test_unknown_keys_are_warnings() -> None:
     verdict = resolved({"userTopic": "x", "comment": ["hello"], "joinType": "inner"})
     assert (verdict.changed, verdict.wiring.left_topic) == (True, "users_v1")
     assert verdict.warnings == (
         "'userTopic' is unknown and has no effect; did you mean 'usersTopic'?",
-        "'comment' is unknown and has no effect; known are usersTopic, accountsTopic, joinType",
+        "'comment' is unknown and has no effect; known are usersTopic, accountsTopic, joinType, force",
     )
 
 

@@ -235,6 +235,36 @@ def test_a_live_generation_that_cannot_go_on_is_rebuilt_beside_it() -> None:
     assert life.caught_up(2, 3) == [Publish(2), End(1)]
 
 
+def test_a_held_generation_ends_and_what_is_live_stays() -> None:
+    life = live_on(A)
+    life.want(B, 1, "m")
+    life.started(2, 2)
+    assert life.held(2, "all rejected") == [Settle("m", Result.HELD, 2, "all rejected"), End(2)]
+    assert life.ended(2, 3) == []
+    assert (life.live and life.live.number, life.wanted) == (1, A)
+    assert life.want(B, 4, "again") == [Build(3, B)]
+
+
+def test_a_message_that_is_held_at_the_start_falls_back_and_is_not_tried_again() -> None:
+    life = Life(Rules(), fallbacks=(A,), retry_s=5)
+    life.want(B, 0, "m")
+    life.started(1, 1)
+    life.held(1, "all rejected")
+    assert life.ended(1, 2) == [Build(2, A)]
+    life.failed(2, "no topic", 3)
+    life.ended(2, 4)
+    assert life.tick(life.next_due) == [Build(3, A)]
+
+
+def test_nothing_is_held_if_there_is_nothing_else_to_show() -> None:
+    life = Life(Rules())
+    life.want(A, 0, "m")
+    life.started(1, 1)
+    assert life.kept_instead_of(life.generations[1]) is None
+    with pytest.raises(ValueError, match="nothing to show instead"):
+        life.held(1, "all rejected")
+
+
 def test_room_is_made_by_what_lingers() -> None:
     life = live_on(A)
     life.want(B, 1)
@@ -323,6 +353,14 @@ class Histories(RuleBasedStateMachine):
     @rule()
     def warm(self) -> None:
         self.do(self.life.caught_up(next(iter(self.warming)), self.now))
+
+    @precondition(lambda self: self.warming)
+    @rule()
+    def held(self) -> None:
+        number = next(iter(self.warming))
+        generation = self.life.generations[number]
+        if generation.state is State.WARMING and self.life.kept_instead_of(generation) is not None:
+            self.do(self.life.held(number, "it looks wrong"))
 
     @precondition(lambda self: self.running)
     @rule(data=st.data())

@@ -31,6 +31,8 @@ def tell_outcome(client: Client, answer: Mapping[str, Any], *, wait: bool, timeo
     verdict.raise_unless_live()
     told = "Live" if verdict.result == "applied" else "Nothing changed"
     console.print(f"{told}{_now(client)}. Next: evertable status", markup=False)
+    if verdict.reason:
+        console.print(f"Warning: {verdict.reason}", markup=False)
 
 
 def _so_far(client: Client) -> str:

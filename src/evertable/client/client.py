@@ -85,9 +85,12 @@ class Client:
         """A table by its public name; nothing is asked yet."""
         return TableHandle(self, name)
 
-    def swap(self, **message: str) -> dict[str, Any]:
-        """Sends a control message: ``swap(usersTopic="users_v2", joinType="inner")``. What is not said stays."""
-        return _object(self._rest.post("/api/control", message))
+    def swap(self, *, force: bool = False, **message: str) -> dict[str, Any]:
+        """Sends a control message: ``swap(usersTopic="users_v2", joinType="inner")``. Keys left out stay unchanged.
+
+        With ``force`` it goes live even if nothing useful was read from a topic.
+        """
+        return _object(self._rest.post("/api/control", {**message, "force": True} if force else message))
 
     def rollback(self) -> dict[str, Any]:
         """Asks for the wiring before the current one."""

@@ -57,6 +57,10 @@ class SwapError(EvertableError):
 _SWAPS = {
     "rejected": ("The swap was rejected, and what was live stays live.", "Correct that, and swap again."),
     "failed": ("The swap failed, and what was live stays live.", "The table orchestrator_logs tells more."),
+    "held": (
+        "The swap is held back because what it would show looks wrong; what was live stays live.",
+        "Compare the topic with the configuration, or swap with --force.",
+    ),
     "superseded": ("A newer control message came before the swap was live.", "evertable status shows what is."),
     "pending": ("The swap is not live yet.", "It goes on; evertable status --watch shows how far it is."),
 }

@@ -42,3 +42,7 @@ class Swap(Section):
         default=8, ge=0, le=DAY_S, description="how long the one before goes on, so that a rollback is instant"
     )
     max_lingering: int = Field(default=2, ge=0, le=100, description="how many of those before at most; 0: none")
+    guard: bool = Field(
+        default=True,
+        description="hold a swap back if nothing useful was read from a new topic; it goes live with `force`",
+    )

@@ -15,6 +15,7 @@ from evertable.config.problems import nearest
 from evertable.control.wiring import Wiring
 
 JOIN = "joinType"
+FORCE = "force"
 MAX_SHOWN = 300
 """Characters of a value, so that ten thousand rows of ``control_raw`` stay small whatever was sent."""
 MAX_WARNINGS = 10
@@ -72,6 +73,8 @@ class Resolved:
     changed: bool
     given: Given
     warnings: tuple[str, ...] = ()
+    force: bool = False
+    """Whether it goes live even if what it shows looks wrong."""
 
 
 @dataclass(frozen=True)
@@ -133,11 +136,15 @@ def resolve(value: bytes | None, wanted: Wiring, keys: ControlKeys) -> Verdict:
             what = f"{key} is {_KINDS[type(text)]}; a text or null is expected."
             return Rejected(Condition.WRONG_TYPE, what, given)
         texts[key] = (text or "").strip()
+    force = said.get(FORCE)
+    if not isinstance(force, bool | None):
+        what = f"{FORCE} is {_KINDS[type(force)]}; true, false or null is expected."
+        return Rejected(Condition.WRONG_TYPE, what, given)
     try:
         wiring = _rewired(wanted, texts, keys)
     except _RefusedError as refused:
         return Rejected(refused.condition, refused.sentence, given)
-    return Resolved(wiring, wiring != wanted, given, tuple(_warnings(said, keys)))
+    return Resolved(wiring, wiring != wanted, given, tuple(_warnings(said, keys)), bool(force))
 
 
 _KINDS = {
@@ -210,10 +217,11 @@ def _topic(key: str, text: str, own: OwnTopics) -> str:
 
 
 def _warnings(said: Mapping[str, object], keys: ControlKeys) -> Iterator[str]:
-    unknown = [key for key in said if key not in keys.names]
+    known = (*keys.names, FORCE)
+    unknown = [key for key in said if key not in known]
     for key in unknown[:MAX_WARNINGS]:
         word = _cut(key)
-        yield printable(f"'{word}' is unknown and has no effect; {nearest(word, keys.names)}")
+        yield printable(f"'{word}' is unknown and has no effect; {nearest(word, known)}")
     if (more := len(unknown) - MAX_WARNINGS) > 0:
         yield f"{more} more keys are unknown and have no effect"
 

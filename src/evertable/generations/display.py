@@ -10,8 +10,8 @@ from typing import Any
 from evertable.changelog.outages import Reminder
 from evertable.control.wiring import Wiring
 from evertable.generations.desk import Desk, iso
-from evertable.generations.doubts import Doubts
 from evertable.generations.life import Generation, Life, State
+from evertable.generations.review import ENOUGH, Figures, Finding, Kind, compare, find_broken_topics
 from evertable.generations.running import Running
 from evertable.state.records import GenerationRow, Record
 
@@ -36,7 +36,10 @@ class Display:
         self._rows: dict[int, GenerationRow] = {}
         self._failure = ""  # of the last build, until one is live
         self._away, self._away_since = "", 0.0
-        self._doubts: dict[int, Doubts] = {}
+        self._reported: dict[int, set[tuple[Kind, str]]] = {}
+        """For each generation, what was found to look wrong and is in the log."""
+        self.review: dict[str, Any] | None = None
+        """The last swap that was held back or drew a warning, for ``/api/status``."""
         self._kept_out: dict[int, Reminder] = {}
 
     def show(self) -> None:
@@ -44,11 +47,11 @@ class Display:
         for number, generation in self._life.generations.items():
             if (running := self._running.get(number)) is not None:
                 self._show_generation(running, generation.state, generation.reason)
-                self._doubt(running)
+                self._report_findings(running)
                 self._tell_if_kept_out(running)
         for number in [number for number in self._rows if number not in self._life.generations]:
             row = replace(self._rows.pop(number), retired=iso())
-            self._doubts.pop(number, None)
+            self._reported.pop(number, None)
             self._kept_out.pop(number, None)
             self._desk.generation(row)
             self._remember(row)
@@ -69,7 +72,7 @@ class Display:
 
     def flow(self) -> dict[str, Any]:
         """How fast rows come in, how old the newest is, and how far the generation on its way has come."""
-        told: dict[str, Any] = {}
+        told: dict[str, Any] = {} if self.review is None else {"review": self.review}
         live, coming = self._life.live, self._life.coming
         running = self._running.get(live.number) if live else None
         if running is not None and running.feed is not None:
@@ -96,13 +99,13 @@ class Display:
         )
         self._desk.generation(row, running.progress.epoch if running.progress else None)
 
-    def _doubt(self, running: Running) -> None:
-        """What looks wrong in its tables is said once."""
-        feed = running.feed
-        if feed is not None:
-            doubts = self._doubts.setdefault(running.number, Doubts(feed.tables))
-            for sentence in doubts.news(caught_up=feed.is_caught_up):
-                self._desk.say("WARN", f"Generation {running.number}: {sentence}")
+    def _report_findings(self, running: Running) -> None:
+        """Logs, once each, what looks wrong in its tables."""
+        reported = self._reported.setdefault(running.number, set())
+        for finding in _findings(running):
+            if (finding.kind, finding.topic) not in reported:
+                reported.add((finding.kind, finding.topic))
+                self._desk.say("WARN", f"Generation {running.number}: {finding.sentence}")
 
     def _tell_if_kept_out(self, running: Running) -> None:
         """Of its own changelog."""
@@ -114,11 +117,6 @@ class Display:
                 )
         elif said.over():
             self._desk.say("INFO", f"Generation {running.number} is read again")
-
-    def _doubted(self, running: Running) -> str:
-        """What looks wrong in its tables now."""
-        doubts, feed = self._doubts.get(running.number), running.feed
-        return "" if doubts is None or feed is None else " ".join(doubts.now(caught_up=feed.is_caught_up))
 
     def show_status(self) -> None:
         live, coming = self._life.live, self._life.coming
@@ -134,7 +132,7 @@ class Display:
         if stale:
             message = f"not kept up to date for {time.monotonic() - running.fresh:.0f} s: {stale}"
         elif not message:
-            message = self._doubted(running)
+            message = " ".join(finding.sentence for finding in _findings(running))
         state = "stale" if stale else "live"
         self._desk.status(live.wiring, self.last_applied, live.number, state, running.rows, message)
 
@@ -170,6 +168,18 @@ class Display:
             self._failure = failed[-1].reason
         elif live and not live.broken:
             self._failure = ""
+
+
+def _findings(running: Running) -> list[Finding]:
+    """What looks wrong in its tables now; compared with the generation before it, if it came by a swap."""
+    feed = running.feed
+    if feed is None:
+        return []
+    figures = Figures.of(feed.tables)
+    broken = find_broken_topics(figures, least=1 if feed.is_caught_up else ENOUGH)
+    odd = [] if running.replaced is None else compare(figures, running.replaced)
+    topics = {finding.topic for finding in broken}
+    return [*broken, *(finding for finding in odd if finding.topic not in topics)]
 
 
 def said(wiring: Wiring) -> str:

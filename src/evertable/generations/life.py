@@ -2,8 +2,8 @@
 
 ::
 
-                  topic missing, query fails, newer message
-              ┌──────────────────────────────────────────────► failed / superseded   (the old one stays live)
+                  topic missing, query fails, newer message, review fails
+              ┌──────────────────────────────────────────────► failed / superseded / held   (the old one stays live)
               │                    │
           building ──► warming ──► live ──► lingering ──► retired
                          │           ▲          │
@@ -36,16 +36,18 @@ class State(StrEnum):
     RETIRED = "retired"
     FAILED = "failed"
     SUPERSEDED = "superseded"
+    HELD = "held"
 
 
 MOVES: dict[State, frozenset[State]] = {
     State.BUILDING: frozenset({State.WARMING, State.FAILED, State.SUPERSEDED}),
-    State.WARMING: frozenset({State.LIVE, State.FAILED, State.SUPERSEDED}),
+    State.WARMING: frozenset({State.LIVE, State.FAILED, State.SUPERSEDED, State.HELD}),
     State.LIVE: frozenset({State.LINGERING, State.RETIRED}),
     State.LINGERING: frozenset({State.LIVE, State.RETIRED}),
     State.RETIRED: frozenset(),
     State.FAILED: frozenset(),
     State.SUPERSEDED: frozenset(),
+    State.HELD: frozenset(),
 }
 
 Request = Hashable
@@ -59,6 +61,7 @@ class Result(StrEnum):
     UNCHANGED = "unchanged"
     SUPERSEDED = "superseded"
     FAILED = "failed"
+    HELD = "held"
 
 
 @dataclass(frozen=True)
@@ -221,10 +224,27 @@ class Life:
         generation.move(State.WARMING)
         return self._publish(generation, now) if self._rules.eager and not generation.resumed else []
 
-    def caught_up(self, number: int, now: float) -> list[Action]:
-        """Its tables hold what the topics held when its build began."""
+    def caught_up(self, number: int, now: float, remark: str = "") -> list[Action]:
+        """Its tables hold what the topics held when its build began; whoever asked for it gets the remark."""
         generation = self.generations.get(number)
-        return self._publish(generation, now) if generation and generation.state is State.WARMING else []
+        return self._publish(generation, now, remark) if generation and generation.state is State.WARMING else []
+
+    def kept_instead_of(self, generation: Generation) -> Wiring | None:
+        """The wiring that viewers see, or see next, if this generation does not go live; None if there is none."""
+        if self.live is not None:
+            return self.live.wiring
+        return next((wiring for wiring in self._fallbacks if wiring != generation.wiring), None)
+
+    def held(self, number: int, reason: str) -> list[Action]:
+        """It is warm, but not to be shown: nobody is to see it unless they insist."""
+        generation = self.generations[number]
+        kept = self.kept_instead_of(generation)
+        if kept is None:
+            raise ValueError(f"generation {number} cannot be held: there is nothing to show instead")
+        generation.move(State.HELD, reason)
+        generation.due_s = NEVER
+        self.wanted = kept
+        return [*(Settle(one, Result.HELD, number, reason) for one in generation.requests), End(number)]
 
     def failed(self, number: int, reason: str, now: float) -> list[Action]:
         """It cannot be built, or its query cannot go on."""
@@ -288,7 +308,7 @@ class Life:
             actions += self._retire(generation, "the orchestrator stops")
         return actions
 
-    def _publish(self, generation: Generation, now: float) -> list[Action]:
+    def _publish(self, generation: Generation, now: float, remark: str = "") -> list[Action]:
         before = self.live
         generation.move(State.LIVE)
         generation.due_s = NEVER
@@ -299,7 +319,7 @@ class Life:
             if before.wiring != generation.wiring:
                 self.previous = before.wiring
             actions += self._linger(before, now)
-        actions += [Settle(request, Result.APPLIED, generation.number) for request in generation.requests]
+        actions += [Settle(request, Result.APPLIED, generation.number, remark) for request in generation.requests]
         generation.requests = []
         return actions
 
@@ -354,7 +374,7 @@ class Life:
 
     def _build_next(self, now: float) -> list[Action]:
         """Builds what is wanted, unless something is on its way or being cleaned up after."""
-        on_the_way = self._of(State.BUILDING, State.WARMING, State.FAILED, State.SUPERSEDED)
+        on_the_way = self._of(State.BUILDING, State.WARMING, State.FAILED, State.SUPERSEDED, State.HELD)
         if self._quiet_due <= now:
             self._quiet_due = NEVER
         waits = self._retry_due < NEVER or self._quiet_due < NEVER

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import structlog
@@ -26,7 +26,7 @@ from evertable.generations.desk import Desk, iso, iso_of_ms
 from evertable.generations.display import Display, said
 from evertable.generations.ending import Ending, in_background
 from evertable.generations.happenings import Answer, Broken, Built, Committed, Ended, Happening, Message, Stop, Warm
-from evertable.generations.life import Action, Build, End, Life, Publish, Result, Settle, State
+from evertable.generations.life import Action, Build, End, Generation, Life, Publish, Result, Settle, State
 from evertable.generations.notebook import Notebook
 from evertable.generations.observed import (
     Change,
@@ -43,6 +43,7 @@ from evertable.generations.observed import (
     Truncated,
 )
 from evertable.generations.resume_deadline import ResumeDeadline
+from evertable.generations.review import Figures, Review
 from evertable.generations.running import Running, Site
 from evertable.generations.standstills import Standstills
 from evertable.generations.watch import TopicWatch
@@ -64,6 +65,15 @@ class Publisher(Protocol):
 
 Request = tuple[int, int]
 """A control message's partition and offset; partition -1 for direct wishes."""
+
+
+@dataclass(frozen=True)
+class _Pending:
+    """A control message that waits for its generation."""
+
+    record: ControlMessage
+    given: Mapping[str, str | None]
+    force: bool = False
 
 
 class Orchestrator:
@@ -102,7 +112,7 @@ class Orchestrator:
         self._events: queue.SimpleQueue[Happening] = queue.SimpleQueue()
         self._running: dict[int, Running] = {}
         self._builds: dict[int, Future[None]] = {}
-        self._open: dict[Request, tuple[ControlMessage, Mapping[str, str | None]]] = {}
+        self._open: dict[Request, _Pending] = {}
         self._heard: dict[int, ControlOffset] = {}  # by partition of the control topic: behind the last message
         self._publication = publication
         self._swap_began: dict[int, float] = {}
@@ -140,9 +150,9 @@ class Orchestrator:
                 self._reject(record, verdict)
                 continue
             if open_ is not None:
-                self._settle(*self._open.pop(open_), "superseded", "a newer message came")
+                self._settle(self._open.pop(open_), "superseded", "a newer message came")
             open_ = (record.partition, record.offset)
-            self._open[open_] = (record, verdict.given)
+            self._open[open_] = _Pending(record, verdict.given, verdict.force)
             self._desk.message(open_, verdict.given, iso_of_ms(record.timestamp), "pending", "")
         return open_
 
@@ -193,7 +203,7 @@ class Orchestrator:
             case Built(number, error):
                 self._take_built(number, error)
             case Warm(number):
-                self._do(self._life.caught_up(number, moment))
+                self._publish_if_sound(number)
             case Committed(number, end) if number in self._running:
                 self._running[number].changelog_end = end
                 if (live := self._life.live) is not None and live.number == number:
@@ -287,7 +297,7 @@ class Orchestrator:
         self._desk.say("INFO", f"Control message received ({source}), resolved to {said(wiring)}")
         for warning in verdict.warnings:
             self._desk.say("WARN", f"Control message ({source}): {warning}")
-        self._open[request] = (record, verdict.given)
+        self._open[request] = _Pending(record, verdict.given, verdict.force)
         self._desk.message(request, verdict.given, iso_of_ms(record.timestamp), "pending", "")
         if message.answer is not None:
             message.answer.set_result({"result": "pending", "reason": ""})
@@ -296,7 +306,7 @@ class Orchestrator:
     def _reject(self, record: ControlMessage, verdict: Rejected, answer: Answer | None = None) -> None:
         reason = f"{verdict.condition}: {verdict.sentence}"
         self._desk.say("WARN", f"Control message ({_source(record)}) rejected: {reason}")
-        self._settle(record, verdict.given, "rejected", reason, answer)
+        self._settle(_Pending(record, verdict.given), "rejected", reason, answer)
 
     def _checked(self, resolved: Resolved) -> Resolved | Rejected:
         """A wiring whose topics are missing is rejected before anything is touched."""
@@ -310,14 +320,8 @@ class Orchestrator:
                 return Rejected(Condition.TOPIC_NOT_FOUND, sentence, resolved.given)
         return resolved
 
-    def _settle(
-        self,
-        record: ControlMessage,
-        given: Mapping[str, str | None],
-        result: str,
-        reason: str,
-        answer: Answer | None = None,
-    ) -> None:
+    def _settle(self, message: _Pending, result: str, reason: str, answer: Answer | None = None) -> None:
+        record, given = message.record, message.given
         self._desk.message((record.partition, record.offset), given, iso_of_ms(record.timestamp), result, reason)
         if answer is not None:
             answer.set_result({"result": result, "reason": reason})
@@ -345,8 +349,7 @@ class Orchestrator:
                 case End(number):
                     self._end(number)
                 case Settle(request, result, number, reason) if isinstance(request, tuple):
-                    record, given = self._open.pop(request)
-                    self._settle(record, given, result.value, reason)
+                    self._settle(self._open.pop(request), result.value, reason)
         if actions:
             self._display.show()
 
@@ -382,7 +385,38 @@ class Orchestrator:
                 self._watch.add(number, self._config.rewired(running.wiring), running.identity, running.positions)
             self._do(self._life.started(number, moment))
             if running.is_warm:
-                self._do(self._life.caught_up(number, moment))
+                self._publish_if_sound(number)
+
+    def _publish_if_sound(self, number: int) -> None:
+        """Publishes a warm generation; one that somebody swapped to is reviewed first, and held if it looks broken."""
+        generation, moment = self._life.generations.get(number), time.monotonic()
+        if generation is None or generation.state is not State.WARMING:
+            return
+        review = self._review(generation)
+        if review is None:
+            self._do(self._life.caught_up(number, moment))
+            return
+        is_forced = any(self._open[request].force for request in generation.requests if request in self._open)
+        is_held = bool(review.reasons) and self._config.swap.guard and not is_forced
+        if review.remark:
+            result = Result.HELD if is_held else Result.APPLIED
+            wiring = self._keys.message(generation.wiring)
+            self._display.review = {**review.as_json(), "result": result.value, "message": wiring}
+        if is_held:
+            self._do(self._life.held(number, review.hold_reason))
+        else:
+            self._running[number].replaced = review.before
+            self._do(self._life.caught_up(number, moment, review.remark))
+
+    def _review(self, generation: Generation) -> Review | None:
+        """Reviews a generation that a control message asked for; None if nobody did, or nothing else can be shown."""
+        kept, tables = self._life.kept_instead_of(generation), self._running[generation.number].tables
+        if not generation.requests or generation.resumed or kept is None or tables is None:
+            return None
+        live = self._life.live
+        shown = None if live is None else self._running[live.number].tables
+        before = None if shown is None else Figures.of(shown)
+        return Review.of(generation.number, generation.wiring, Figures.of(tables), before, kept)
 
     def _publish(self, number: int) -> None:
         running = self._running[number]
@@ -415,10 +449,10 @@ class Orchestrator:
                 running.end()
 
         generation = self._life.generations[number]
-        if generation.state in (State.FAILED, State.SUPERSEDED):
+        if generation.state in (State.FAILED, State.SUPERSEDED, State.HELD):
             self._counts.swapped(generation.state.value, time.monotonic() - self._swap_began.get(number, 0.0))
         reason = f": {generation.reason}" if generation.reason else ""
-        level = "ERROR" if generation.state is State.FAILED else "INFO"
+        level = {State.FAILED: "ERROR", State.HELD: "WARN"}.get(generation.state, "INFO")
         self._desk.say(level, f"Generation {number} {generation.state}{reason}")
         _work(end).add_done_callback(lambda done: self.post(Ended(number, _error_of(done))))
 

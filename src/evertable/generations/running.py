@@ -29,6 +29,7 @@ from evertable.generations.desk import DEAD_LETTERS, iso
 from evertable.generations.feed import Feed
 from evertable.generations.identity import Identity, identity_of, mismatch, offsets_of
 from evertable.generations.offered import suggesting
+from evertable.generations.review import Figures
 from evertable.generations.topic_ids import changelog_end, topic_ids
 from evertable.state.records import ChangelogRecord, LiveRecord, Record
 from evertable.tables.generation import GenerationTables, Input
@@ -121,6 +122,8 @@ class Running:
     """Why its query does not run at the moment; empty if it does."""
     fresh: float = field(default_factory=time.monotonic)
     """When it was last known to run."""
+    replaced: Figures | None = None
+    """The tables that viewers saw before a swap showed them these; None if they saw none."""
     tables: GenerationTables | None = None
     feed: Feed | None = None
     built: Build | None = None

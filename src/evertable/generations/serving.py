@@ -21,7 +21,7 @@ from evertable.changelog.resumption import ChangelogEnd, shortfall
 from evertable.changelog.schema import Side
 from evertable.config import Config, Role
 from evertable.control.listener import Listener
-from evertable.control.messages import ControlMessage, Folded, fold, keys_of
+from evertable.control.messages import FORCE, ControlMessage, Folded, fold, keys_of
 from evertable.control.topic import ControlTopic, Description
 from evertable.control.wiring import Wiring
 from evertable.control.writer import Writer
@@ -407,7 +407,8 @@ class Serving:
         before = self._life.previous
         if before is None:
             raise NothingBeforeError("There was no other wiring before this one.")
-        return await asyncio.to_thread(self._write, self._keys.message(before))
+        message = {**self._keys.message(before), FORCE: True}  # it was on show before: a rollback is never held
+        return await asyncio.to_thread(self._write, message)
 
     def _write(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
         if self._writer is not None:

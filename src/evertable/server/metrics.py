@@ -94,7 +94,7 @@ class Metrics(Collector):
         return lambda: self._readers[name].remove(reader)
 
     def swapped(self, result: str, seconds: float) -> None:
-        """A swap ended: ``published``, ``failed``, ``superseded`` or ``rolled_back``."""
+        """A swap ended: ``published``, ``failed``, ``held``, ``superseded`` or ``rolled_back``."""
         self._swaps.labels(result).observe(seconds)
 
     def text(self) -> bytes:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import threading
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,6 +25,9 @@ from evertable.tables.source import SourceTable
 from evertable.tables.waiting import Pairs, Waiting
 
 MAX_DEAD_LETTERS = 10_000
+
+_COLUMN = re.compile(r"column '(.*?)'(?= |:)")
+"""In the reason of a rejection, the column it is about."""
 
 _STRING = ColumnType(Kind.STRING)
 DEAD_LETTER_COLUMNS = (
@@ -55,6 +60,11 @@ class GenerationTables:
     def __init__(self, left: Input, right: Input, join: JoinType, on_change: Callable[[], None] = lambda: None) -> None:
         self.lock = threading.RLock()
         self.inputs = (left, right)
+        self.join = join
+        self.has_matches = False
+        """Whether any row of one source matches one of the other."""
+        self.rejects_by_column: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+        """For each source, how many records were rejected because of a column, by its name."""
         self._on_change = on_change
         self._ts_side = Side.RIGHT if join is JoinType.ASOF else None
         self.left = SourceTable(left.columns, self.lock, with_ts=self._ts_side is Side.LEFT)
@@ -127,6 +137,7 @@ class GenerationTables:
             left, right, pairs = left[whole], right[whole], pairs.where(whole)
         if not len(pairs):
             return False
+        self.has_matches = True
         order_id = pairs.left if self._chosen is Side.LEFT else pairs.right
         return self.joined.index.add_matches(Matches(left, right, pairs.order_ts, order_id), version)
 
@@ -139,6 +150,8 @@ class GenerationTables:
         for side in Side:
             mine = np.flatnonzero(sides == side)
             fresh[mine] = self._rejected[side].add(ids[mine])[1]
+            reasons = batch.column("reason").take(pa.array(mine[fresh[mine]])).to_pylist()
+            self.rejects_by_column[side].update(found[1] for reason in reasons if (found := _COLUMN.search(reason)))
         newest = np.flatnonzero(fresh)[-MAX_DEAD_LETTERS:]
         self.dead_letters.append([self._dead_letter(*row.values()) for row in batch.take(pa.array(newest)).to_pylist()])
         return bool(len(newest))

@@ -24,6 +24,7 @@ def swap(
     accounts_topic: str | None = typer.Option(None, "--accounts-topic", help="The topic of the source accounts."),
     join: str | None = typer.Option(None, "--join", help="inner, left, natural or asof."),
     values: list[str] = typer.Option([], "--set", metavar="KEY=VALUE", help="Any key: ordersTopic=orders_v2"),
+    force: bool = typer.Option(False, "--force", help="Go live even if nothing useful was read from a topic."),
     wait: bool = typer.Option(True, "--wait/--no-wait", help="Return when it is live; or when it was sent."),
     timeout_s: float = typer.Option(TIMEOUT_S, "--timeout", min=0, help="Seconds to wait at most; 0: for ever."),
     url: str | None = typer.Option(
@@ -32,10 +33,10 @@ def swap(
     token_file: Path | None = typer.Option(None, "--token-file", help="Holds the token; else EVERTABLE_TOKEN does."),
     ca: Path | None = typer.Option(None, "--ca", help="PEM file to check the server's certificate with."),
 ) -> None:
-    """Point the tables at other topics, or join them otherwise.
+    """Point the tables at other topics, or change the join.
 
-    What is not said stays as it is. The exit code is 0 when the swap is live and 1, with the reason, when it was
-    rejected, failed, or overtaken by a newer one.
+    Options that are left out change nothing. The exit code is 0 when the swap is live and 1, with the reason, when it
+    was rejected, held back, failed, or replaced by a newer one.
 
     Example:  evertable swap --users-topic users_v2 --join inner
     """
@@ -48,7 +49,7 @@ def swap(
     with Client.given(url, token_file, ca) as client:
         keys = _keys(client)
         message = _message([*zip(keys, (left_topic, right_topic), strict=False), *named], keys)
-        tell_outcome(client, client.swap(**message), wait=wait, timeout_s=timeout_s)
+        tell_outcome(client, client.swap(force=force, **message), wait=wait, timeout_s=timeout_s)
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -1,0 +1,193 @@
+"""What looks wrong in a generation's tables is found, logged once, and shown in the status while it lasts."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from tests.generations.test_life import live_on
+from tests.reference.histories import COLUMNS
+from tests.tables.test_generation import INPUTS
+
+from evertable.changelog.decode import Decoder
+from evertable.changelog.encode import Encoder, RecordOf
+from evertable.changelog.schema import ChangelogSchema, Side
+from evertable.config.joins import JoinType
+from evertable.config.names import OwnTopics
+from evertable.control.messages import ControlKeys
+from evertable.control.wiring import Wiring
+from evertable.generations.desk import LOGS, STATUS, Desk
+from evertable.generations.display import Display
+from evertable.generations.review import ENOUGH, Figures, Kind, Review, SourceFigures, compare, find_broken_topics
+from evertable.tables.generation import GenerationTables
+
+SCHEMA = ChangelogSchema(*COLUMNS, JoinType.LEFT)
+REASON = 'age: "42" is no long'
+
+
+class Told:
+    """Tables of a generation that tests fill record by record."""
+
+    def __init__(self) -> None:
+        self.tables = GenerationTables(*INPUTS, JoinType.LEFT)
+        self.next = 0
+
+    def rejected(self, count: int, reason: str = REASON, side: Side = Side.LEFT) -> None:
+        self._fold(Encoder(SCHEMA).reject(self._place(side), reason, b"{}") for _ in range(count))
+
+    def rows(self, count: int, *values: Any) -> None:
+        self._fold(Encoder(SCHEMA).row(self._place(Side.LEFT), list(values)) for _ in range(count))
+
+    def found(self, least: int = 1) -> list[str]:
+        return [finding.sentence for finding in find_broken_topics(Figures.of(self.tables), least=least)]
+
+    def _place(self, side: Side) -> RecordOf:
+        self.next += 1
+        return RecordOf(side, 0, self.next, 0)
+
+    def _fold(self, lines: Any) -> None:
+        self.tables.fold(Decoder(SCHEMA).decode(list(lines)))
+
+
+def test_records_that_are_all_rejected() -> None:
+    """Reported with the latest reason, for as long as no row has come."""
+    told = Told()
+    told.rejected(ENOUGH - 1)
+    assert told.found(ENOUGH) == []
+    told.rejected(1, "not JSON")
+    told.rejected(1, "of the other source", Side.RIGHT)
+    assert told.found(ENOUGH) == [
+        "All 100 records of 'users_v1' (users) were rejected, the latest because: not JSON. See the table "
+        "dead_letters, and compare sources.users.columns with what is sent."
+    ]
+    told.rejected(23)
+    assert told.found(ENOUGH)[0].startswith("All 123 records of 'users_v1'")
+    told.rows(1, "u1", "Ada", 36)
+    assert told.found(ENOUGH) == []
+
+
+def test_few_records_are_judged_once_the_backlog_is_read() -> None:
+    told = Told()
+    assert told.found() == []
+    told.rejected(1)
+    assert told.found(ENOUGH) == []
+    [sentence] = told.found()
+    assert sentence.startswith(f"The only record so far of 'users_v1' (users) was rejected because: {REASON}.")
+
+
+def test_rows_without_a_key() -> None:
+    """A key that is misspelled in the configuration is null in every row, and nothing else shows it."""
+    told = Told()
+    told.rows(ENOUGH, None, "Ada", 36)
+    assert told.found(ENOUGH) == [
+        f"None of the 100 rows of 'users_v1' (users) has a value for the key '{INPUTS[0].key}', so nothing can match. "
+        "Check that sources.users.key is spelled as in the records."
+    ]
+    told.rows(1, "u1", "Ada", 36)
+    assert told.found() == []
+
+
+def test_rows_without_a_value_besides_the_key() -> None:
+    told = Told()
+    told.rows(2, "u1", None, None)
+    [sentence] = told.found()
+    assert sentence.startswith("None of the 2 rows of 'users_v1' (users) has a value in any column besides the key")
+    told.rows(1, "u1", None, 36)
+    assert told.found() == []
+
+
+def figures(users: SourceFigures | None = None, accounts: SourceFigures | None = None, **more: Any) -> Figures:
+    values: dict[str, Any] = {"join": JoinType.LEFT, "joined_rows": 1_000, "has_matches": True, **more}
+    return Figures((users or source(), accounts or source("accounts", "accounts_v1")), **values)
+
+
+def source(name: str = "users", topic: str = "users_v1", rows: int = 1_000, rejected: int = 0, **nulls: int) -> Any:
+    columns = {"userId": 0, "name": 0, "age": 0, **nulls}
+    return SourceFigures(name, topic, "userId", rows, rejected, columns, {})
+
+
+def test_a_sound_swap_draws_no_warning() -> None:
+    assert compare(figures(source(topic="users_v2", rows=200)), figures()) == []
+
+
+def test_odd_signs_of_a_topic_that_is_new() -> None:
+    """Columns that are always null, far fewer rows, no match; a topic that was on show before is not judged again."""
+    odd = source(topic="users_v2", rows=100, age=100)
+    found = compare(figures(odd, joined_rows=100), figures())
+    assert [finding.sentence for finding in found] == [
+        "No row of 'users_v2' (users) has a value for 'age'; rows read: 100.",
+        "'users_v2' (users) has 100 rows; 'users_v1' had 1,000.",
+        "The joined table has 100 rows; before the swap it had 1,000.",
+    ]
+    assert compare(figures(odd), figures(odd)) == []
+    [nothing] = compare(figures(source(topic="users_v2"), has_matches=False), figures())
+    assert (nothing.kind, nothing.sentence) == (
+        Kind.NO_MATCHES,
+        "No row of 'users_v2' matches any row of 'accounts_v1'.",
+    )
+
+
+def test_an_empty_topic_is_fine() -> None:
+    empty = source(topic="users_v2", rows=0)
+    now = figures(empty, joined_rows=0, has_matches=False)
+    assert (find_broken_topics(now), compare(now, figures())) == ([], [])
+
+
+def test_another_join_may_have_far_fewer_rows() -> None:
+    assert compare(figures(join=JoinType.INNER, joined_rows=1), figures()) == []
+
+
+def test_a_swap_is_held_for_a_new_topic_only() -> None:
+    """Who changes the join over a topic that looked broken before is not stopped by it."""
+    broken = source(topic="users_v2", rows=0, rejected=7)
+    was, wanted = (Wiring(topic, "accounts_v1", JoinType.LEFT) for topic in ("users_v1", "users_v2"))
+    held = Review.of(5, wanted, figures(broken), figures(), was)
+    assert len(held.reasons) == 1
+    assert held.reasons[0].startswith("All 7 records of 'users_v2' (users) were rejected")
+    assert '"force": true' in held.hold_reason
+    assert Review.of(5, wanted, figures(broken), figures(broken), wanted).reasons == ()
+
+
+def test_rejections_are_counted_by_column() -> None:
+    told = Told()
+    told.rejected(2, "WRONG_TYPE: column 'age' wants long, found text")
+    told.rejected(1, "NOT_AN_OBJECT: the value is a list")
+    [users, _] = Figures.of(told.tables).sources
+    assert (users.rejected, users.rejected_by_column) == (3, {"age": 2})
+
+
+def test_the_log_says_it_once_and_the_status_as_long_as_it_is_so() -> None:
+    told = Told()
+    wiring = Wiring("users_v1", "accounts_v1", JoinType.LEFT)
+    life, desk = (
+        live_on(wiring),
+        Desk(ControlKeys("usersTopic", "accountsTopic", OwnTopics("e", "a", "")), lambda: None),
+    )
+    feed = SimpleNamespace(
+        tables=told.tables, is_caught_up=True, is_full=False, kept_out="", newest=1.0, is_replaying=False
+    )
+    assert life.live is not None
+    running: Any = SimpleNamespace(
+        troubles={},
+        replaced=None,
+        number=life.live.number,
+        wiring=wiring,
+        feed=feed,
+        rows=0,
+        stale="",
+        started=None,
+        progress=None,
+        created="",
+        published="",
+    )
+    display = Display(life, desk, {running.number: running}, lambda record: None, None)
+    told.rejected(3)
+    display.show()
+    display.show()
+    [(_, level, said)] = desk.tables[LOGS].rows()
+    assert (level, said[:31]) == ("WARN", "Generation 1: All 3 records of ")
+    assert desk.tables[STATUS].rows()[0][-1].startswith("All 3 records of 'users_v1' (users) were rejected, the latest")
+    told.rows(1, "u1", "Ada", 36)
+    display.show()
+    assert desk.tables[STATUS].rows()[0][-1] == ""
+    assert len(desk.tables[LOGS].rows()) == 1
