@@ -33,6 +33,16 @@ def test_a_swap_is_waited_for(played: Played) -> None:
     assert ended(process) == (0, live, "")
 
 
+def test_a_swap_may_be_forced_and_what_looks_odd_is_printed(played: Played) -> None:
+    process = evertable(played, "swap", "--users-topic", "users_v2", "--force")
+    wait_until(played.heard.is_set)
+    assert played.asked == [{"usersTopic": "users_v2", "force": True}]
+    played.settle((0, 0), "applied", "No row of 'users_v2' matches any row of 'accounts_v1'.")
+    code, out, _ = ended(process)
+    assert code == 0
+    assert out.endswith("\nWarning: No row of 'users_v2' matches any row of 'accounts_v1'.\n")
+
+
 def test_an_unchanged_wiring_is_live(played: Played) -> None:
     process = evertable(played, "swap", "--accounts-topic", "accounts_v1")
     wait_until(played.heard.is_set)
@@ -46,6 +56,10 @@ def test_an_unchanged_wiring_is_live(played: Played) -> None:
         (
             "rejected",
             "[SWAP_REJECTED] The swap was rejected, and what was live stays live. TOPIC_NOT_FOUND: no 'x'. Correct",
+        ),
+        (
+            "held",
+            "[SWAP_HELD] The swap is held back because what it would show looks wrong; what was live stays live. TOPIC",
         ),
         ("failed", "[SWAP_FAILED] The swap failed, and what was live stays live. TOPIC_NOT_FOUND: no 'x'."),
         ("superseded", "[SWAP_SUPERSEDED] A newer control message came before the swap was live. TOPIC_NOT_FOUND"),

@@ -12,7 +12,7 @@ from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
 
-NOT_USERS = {
+NOT_USERS: dict[str, tuple[dict[str, Any], str]] = {
     "all rejected": ({"userId": "u1", "name": "Ada", "age": "young"}, "were rejected, the latest because: WRONG_TYPE"),
     "no keys": ({"id": "u1", "name": "Ada", "age": 1}, "has a value for the key 'userId'"),
     "no values": ({"userId": "u1", "title": "Dr"}, "has a value in any column besides the key 'userId'"),

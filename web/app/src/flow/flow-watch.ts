@@ -1,6 +1,7 @@
 import { DOCUMENT } from '@angular/common';
 import { computed, effect, Injectable, inject, signal } from '@angular/core';
 import { Evertable } from '@evertable/angular';
+import type { Review } from '../wiring/review';
 import { Status } from '../wiring/status';
 import { type Count, countIn, keep, type Sample, sampleOf, type Told } from './samples';
 
@@ -9,6 +10,7 @@ const BUILDING_MS = 1_000;
 
 interface Answer extends Told {
   readonly build?: { readonly generation?: number; readonly fraction?: number };
+  readonly review?: Review;
 }
 
 /** How far the generation on its way has come, 0 … 1. */
@@ -24,11 +26,14 @@ export class FlowWatch {
   private readonly document = inject(DOCUMENT);
   private readonly taken = signal<readonly Sample[]>([]);
   private readonly built = signal<BuildProgress | null>(null);
+  private readonly reviewed = signal<Review | null>(null);
   private before: Count | null = null;
   private looking = false;
 
   readonly samples = this.taken.asReadonly();
   readonly build = this.built.asReadonly();
+  /** The last swap that was held back or went live with a warning; null if there was none. */
+  readonly review = this.reviewed.asReadonly();
   readonly now = computed(() => this.taken().at(-1) ?? null);
 
   constructor() {
@@ -52,6 +57,7 @@ export class FlowWatch {
       const sample = sampleOf(told, at, this.before);
       this.before = countIn(told, at);
       this.taken.update((samples) => keep(samples, sample));
+      if (told.review?.generation !== this.reviewed()?.generation) this.reviewed.set(told.review ?? null);
       const { generation, fraction } = told.build ?? {};
       const known = generation !== undefined && fraction !== undefined;
       this.built.set(known ? { generation, fraction: Math.min(Math.max(fraction, 0), 1) } : null);

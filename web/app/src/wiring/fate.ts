@@ -22,6 +22,7 @@ const TONES: Record<string, Tone> = {
   applied: 'good',
   unchanged: 'calm',
   superseded: 'calm',
+  held: 'bad',
   rejected: 'bad',
   failed: 'bad',
 };
@@ -52,7 +53,9 @@ function sentence(result: string, reason: string, status: Fields | null, seconds
     case 'pending':
       return 'Accepted. A new generation is on its way; the tables stay as they are until it is ready.';
     case 'applied':
-      return `Done in ${seconds.toFixed(1)} s.${now ? ` Live now: ${now}.` : ''}`;
+      return `Done in ${seconds.toFixed(1)} s.${now ? ` Live now: ${now}.` : ''}${why}`;
+    case 'held':
+      return `Held, and nothing was touched:${why}`;
     case 'unchanged':
       return 'Nothing to do: that is how it is wired already.';
     case 'superseded':

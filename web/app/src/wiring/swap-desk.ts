@@ -44,7 +44,7 @@ export class SwapDesk {
     });
   }
 
-  swap(message: Readonly<Record<string, string>>): Promise<void> {
+  swap(message: Readonly<Record<string, string | boolean>>): Promise<void> {
     return this.send('api/control', message);
   }
 

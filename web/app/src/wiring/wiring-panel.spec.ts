@@ -13,9 +13,33 @@ const message = (result: string, reason = '') => ({
   ...{ ...PLACE, result, reason },
 });
 
-async function shown() {
+const columns = (amount: number) => [
+  { name: 'id', nulls: 0, rejected: 0 },
+  { name: 'amount', nulls: 0, rejected: amount },
+];
+const REVIEW = {
+  ...{
+    generation: 4,
+    result: 'held',
+    message: { ordersTopic: 'orders_v2', linesTopic: 'lines_v1', joinType: 'left' },
+  },
+  ...{ reasons: ["All 30 records of 'orders_v2' were rejected."], warnings: [] },
+  sources: [
+    {
+      ...{ source: 'orders', key: 'id', topic: 'orders_v2', topic_before: 'orders_v1', columns: columns(30) },
+      ...{ rows: 0, rows_before: 12, rejected: 30, rejected_before: 0 },
+    },
+    {
+      ...{ source: 'lines', key: 'id', topic: 'lines_v1', topic_before: 'lines_v1', columns: columns(0) },
+      ...{ rows: 5, rows_before: 5, rejected: 1, rejected_before: 1 },
+    },
+  ],
+  joined: { rows: 0, rows_before: 12 },
+};
+
+async function shown(status: object = {}) {
   const client = new FakeClient();
-  client.answers.set('api/control', PLACE).set('api/rollback', PLACE).set('api/status', {});
+  client.answers.set('api/control', PLACE).set('api/rollback', PLACE).set('api/status', status);
   client.answers.set('api/topics', {
     topics: { ordersTopic: ['orders_v1', 'orders_v2'], linesTopic: ['lines_v1'] },
   });
@@ -122,5 +146,28 @@ describe('the wiring panel', () => {
       );
     expect(offered('ordersTopic')).toEqual(['orders_v1', 'orders_v2']);
     expect(offered('linesTopic')).toEqual(['lines_v1']);
+  });
+
+  it('shows a swap that was held, with its figures, and sends it again by force', async () => {
+    const { client, page, settle } = await shown({ review: REVIEW });
+    expect(page.querySelector('#review-title')?.textContent).toBe('Swap held for review');
+    expect(page.querySelector('et-swap-review')?.textContent).toContain(
+      "All 30 records of 'orders_v2' were rejected.",
+    );
+    const cells = [...page.querySelectorAll('et-swap-review tbody tr')].map((row) =>
+      [...row.children].map((cell) => cell.textContent?.trim()),
+    );
+    expect(cells).toEqual([
+      ['orders', 'orders_v1 → orders_v2', '12 → 0', '0 → 30'],
+      ['lines', 'lines_v1', '5', '1'],
+      ['joined', '', '12 → 0', ''],
+      ['id (key)', '–', '–'],
+      ['amount', '–', '30 of 30'],
+    ]);
+    const button = [...page.querySelectorAll('button')].find((one) => one.textContent === 'Go live anyway');
+    button?.click();
+    await settle();
+    expect(client.posted).toEqual([{ path: 'api/control', body: { ...REVIEW.message, force: true } }]);
+    expect(page.querySelector('#review-title')).toBeNull();
   });
 });

@@ -7,6 +7,7 @@ import { rate, span } from '../words';
 import { Status } from './status';
 import { SwapForm } from './swap-form';
 import { SwapProgress } from './swap-progress';
+import { SwapReview } from './swap-review';
 import { SwapStory } from './swap-story';
 import { WiringNow } from './wiring-now';
 
@@ -14,7 +15,7 @@ import { WiringNow } from './wiring-now';
 @Component({
   selector: 'et-wiring-panel',
   changeDetection: ChangeDetectionStrategy.OnPush,
-  imports: [FlowChart, SwapForm, SwapProgress, SwapStory, WiringNow],
+  imports: [FlowChart, SwapForm, SwapProgress, SwapReview, SwapStory, WiringNow],
   styleUrl: './wiring-panel.css',
   template: `
     <div class="head">
@@ -27,6 +28,7 @@ import { WiringNow } from './wiring-now';
       <p class="missing" role="status">{{ status.starting() ? 'The server has just started. How things are wired shows soon.' : 'Asking how things are wired …' }}</p>
     } @else {
       <section aria-label="Now"><et-wiring-now /></section>
+      <et-swap-review />
       <section class="charts" aria-label="Flow">
         <et-flow-chart caption="Rows/s" measure="rate" [samples]="flow.samples()" [words]="rate" />
         <et-flow-chart caption="Data age" measure="age" [samples]="flow.samples()" [words]="span" />
