@@ -69,6 +69,7 @@ swap:
   timeout_s: 120
   linger_s: 8
   max_lingering: 2
+  guard: true
 engine:
   master: local[*]
   trigger: microbatch

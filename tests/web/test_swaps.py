@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -80,6 +80,32 @@ def test_five_swaps_under_the_eyes_of_people(
     assert [watch.marks for watch in watches] == [["a", "b", "c", "b", "c", "b"]] * 2
     assert [watch.problems for watch in watches] == [[], []]
     assert min(watch.frames for watch in watches) > 50
+
+
+def test_a_held_swap_is_reviewed_and_forced(
+    app: App, new_tab: OpenTab, new_topic: Callable[..., str], records: Records, picture: Picture
+) -> None:
+    """The page shows why and with which figures; what people watch goes on until they insist."""
+    topic = new_topic(1)
+    records.send(topic, [{"userId": f"u{number}", "name": "x", "age": "old"} for number in range(30)])
+    tab = new_tab().open(app.url, "users_ui")
+    wait_until(lambda: cells(tab.page, "name"))
+    tab.page.get_by_label("Topic for users").fill(topic)
+    tab.page.get_by_role("button", name="Swap", exact=True).click()
+    review = tab.page.locator("et-swap-review")
+    expect(review).to_contain_text("Swap held for review")
+    expect(review).to_contain_text(f"All 30 records of '{topic}' (users) were rejected")
+    expect(review.get_by_role("row", name="age")).to_contain_text("30 of 30")
+    expect(tab.page.locator("et-wiring-panel .fate")).to_contain_text("Held, and nothing was touched")
+    assert cells(tab.page, "name")
+    picture(tab, "held")
+    assert tab.axe() == []
+    review.get_by_role("button", name="Go live anyway").click()
+    expect(tab.page.locator("et-wiring-panel .fate")).to_contain_text("Done in")
+    assert app.status["usersTopic"] == topic
+    picture(tab, "forced")
+    tab.page.get_by_role("button", name="Roll back").click()
+    wait_until(lambda: cells(tab.page, "name"))
 
 
 def test_a_swap_that_is_rejected_says_why(app: App, new_tab: OpenTab, picture: Picture) -> None:
