@@ -178,7 +178,7 @@ def _broken(source: SourceFigures, least: int) -> Iterator[Finding]:
             many, were = (f"All {source.rejected:,} records", "were") if source.rejected > 1 else _ONLY_RECORD
             latest = ", the latest" if source.rejected > 1 else ""
             because = f"{latest} because: {source.latest_rejection}" if source.latest_rejection else ""
-            advice = f"See the table dead_letters, and compare sources.{source.name}.columns with what is sent."
+            advice = f"Compare sources.{source.name}.columns with what is sent."
             yield Finding(Kind.ALL_REJECTED, source.topic, f"{many} {of} {were} rejected{because}. {advice}")
         return
     if source.rows < least:

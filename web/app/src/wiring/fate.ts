@@ -55,7 +55,7 @@ function sentence(result: string, reason: string, status: Fields | null, seconds
     case 'applied':
       return `Done in ${seconds.toFixed(1)} s.${now ? ` Live now: ${now}.` : ''}${why}`;
     case 'held':
-      return `Held, and nothing was touched:${why}`;
+      return 'Held, and nothing was touched: what it would show looks wrong. See the review.';
     case 'unchanged':
       return 'Nothing to do: that is how it is wired already.';
     case 'superseded':

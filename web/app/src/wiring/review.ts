@@ -1,3 +1,5 @@
+import { whole } from '../words';
+
 /** What `GET /api/status` has of the last swap that was held back or went live with a warning. */
 export interface Review {
   readonly generation: number;
@@ -28,7 +30,23 @@ export interface ReviewedColumn {
   readonly rejected: number;
 }
 
-/** `users_v1 → users_v2`; one of them where nothing changed, or nothing was before. */
-export function change(before: string | null, now: string): string {
-  return before === null || before === now ? now : `${before} → ${now}`;
+/** One line of the comparison of what is live with what the swap would show. */
+export interface Line {
+  readonly label: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+export function comparison(review: Review): readonly Line[] {
+  const lines = review.sources.flatMap((one) => [
+    { label: `${one.source} topic`, before: one.topic_before ?? '–', after: one.topic },
+    { label: `${one.source} rows`, before: count(one.rows_before), after: count(one.rows) },
+    { label: `${one.source} rejected`, before: count(one.rejected_before), after: count(one.rejected) },
+  ]);
+  const { rows, rows_before } = review.joined;
+  return [...lines, { label: 'joined rows', before: count(rows_before), after: count(rows) }];
+}
+
+function count(rows: number | null): string {
+  return rows === null ? '–' : whole(rows);
 }

@@ -1,7 +1,7 @@
 import { ChangeDetectionStrategy, Component, computed, inject, signal } from '@angular/core';
 import { FlowWatch } from '../flow/flow-watch';
 import { whole } from '../words';
-import { change, type ReviewedSource } from './review';
+import { comparison, type ReviewedSource } from './review';
 import { SwapDesk } from './swap-desk';
 
 /** Shows why a swap was held back, or what looked odd about one that went live, with the figures. */
@@ -17,20 +17,13 @@ import { SwapDesk } from './swap-desk';
           <p>{{ sentence }}</p>
         }
         <table>
-          <caption>Before and after</caption>
           <thead>
-            <tr><th scope="col">Source</th><th scope="col">Topic</th><th scope="col">Rows</th><th scope="col">Rejected</th></tr>
+            <tr><td></td><th scope="col">Before</th><th scope="col">After</th></tr>
           </thead>
           <tbody>
-            @for (one of review.sources; track one.source) {
-              <tr>
-                <th scope="row">{{ one.source }}</th>
-                <td>{{ change(one.topic_before, one.topic) }}</td>
-                <td>{{ counts(one.rows_before, one.rows) }}</td>
-                <td>{{ counts(one.rejected_before, one.rejected) }}</td>
-              </tr>
+            @for (line of lines(); track line.label) {
+              <tr><th scope="row">{{ line.label }}</th><td>{{ line.before }}</td><td>{{ line.after }}</td></tr>
             }
-            <tr><th scope="row">joined</th><td></td><td>{{ counts(review.joined.rows_before, review.joined.rows) }}</td><td></td></tr>
           </tbody>
         </table>
         @for (one of changed(); track one.source) {
@@ -81,11 +74,10 @@ export class SwapReview {
   protected readonly changed = computed((): readonly ReviewedSource[] =>
     (this.review()?.sources ?? []).filter(({ topic, topic_before }) => topic !== topic_before),
   );
-  protected readonly change = change;
-
-  protected counts(before: number | null, now: number): string {
-    return change(before === null ? null : whole(before), whole(now));
-  }
+  protected readonly lines = computed(() => {
+    const review = this.review();
+    return review ? comparison(review) : [];
+  });
 
   /** `30 of 30`, or a dash where there are none. */
   protected share(part: number, all: number): string {

@@ -158,9 +158,13 @@ describe('the wiring panel', () => {
       [...row.children].map((cell) => cell.textContent?.trim()),
     );
     expect(cells).toEqual([
-      ['orders', 'orders_v1 → orders_v2', '12 → 0', '0 → 30'],
-      ['lines', 'lines_v1', '5', '1'],
-      ['joined', '', '12 → 0', ''],
+      ['orders topic', 'orders_v1', 'orders_v2'],
+      ['orders rows', '12', '0'],
+      ['orders rejected', '0', '30'],
+      ['lines topic', 'lines_v1', 'lines_v1'],
+      ['lines rows', '5', '5'],
+      ['lines rejected', '1', '1'],
+      ['joined rows', '12', '0'],
       ['id (key)', '–', '–'],
       ['amount', '–', '30 of 30'],
     ]);
