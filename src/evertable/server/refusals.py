@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from evertable.errors import EvertableError, RequestError
@@ -48,11 +48,17 @@ def response_to(refusal: Refusal, **more: Any) -> Response:
     return json_response(body, refusal.status, dict(refusal.headers))
 
 
+HANDLED = (Refused, ClientDisconnect, EvertableError, HTTPException, Exception)
+"""What ``answer`` answers."""
+
+
 def answer(_request: Request, error: Exception) -> Response:
     """The answer to a request that ended with ``error``. Of what nobody foresaw the log has the details, not this."""
     match error:
         case Refused():
             return response_to(error.refusal)
+        case ClientDisconnect():  # nobody reads this; without it, each half request would log a traceback
+            return response_to(Refusal(400, "BODY_INVALID", "The connection ended before the body did."))
         case HTTPException(status_code=status):  # what routing finds
             condition, message = ROUTING.get(status, ("REQUEST_INVALID", str(error.detail)))
             return response_to(Refusal(status, condition, message, tuple((error.headers or {}).items())))
