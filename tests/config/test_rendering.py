@@ -76,6 +76,7 @@ engine:
   checkpoint_dir: null
   spark:
     spark.x: $${HOME}
+  environment: []
 changelog:
   prefix: evertable
   partitions: 1

@@ -14,7 +14,7 @@ from evertable.protocol.values import MAX_TEXT
 from evertable.server import downloads, gate, heads, listen, operations, refusals, rest, run, strangers
 from evertable.server.app import create_app
 from evertable.server.metrics import METRICS
-from evertable.server.parameters import PAGE, SHAPE
+from evertable.server.parameters import CSV, PAGE, SHAPE
 from evertable.tables.catalog import Catalog
 
 PAGE_TEXT = (Path(__file__).parents[2] / "docs" / "SERVER.md").read_text()
@@ -43,8 +43,9 @@ def test_addresses(catalog: Catalog) -> None:
 def test_parameters() -> None:
     """Which there are, and which exports take."""
     rows = table("The parameters of rows and exports:")
-    assert tuple(name.strip("`") for name, *_ in rows) == PAGE
+    assert tuple(name.strip("`") for name, *_ in rows) == (*PAGE, "formulas")
     assert tuple(name.strip("`") for name, _, exports, _ in rows if exports == "yes") == SHAPE
+    assert tuple(name.strip("`") for name, _, exports, _ in rows if exports != "no") == CSV
 
 
 def test_metrics() -> None:

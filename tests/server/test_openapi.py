@@ -14,7 +14,7 @@ from tests.server.schemas import problems, resolved
 from evertable import __version__
 from evertable.server.app import create_app
 from evertable.server.openapi import description
-from evertable.server.parameters import PAGE, SHAPE
+from evertable.server.parameters import CSV, PAGE, SHAPE
 from evertable.tables.catalog import Catalog
 
 WHOLE = description()
@@ -32,7 +32,7 @@ def test_parameters() -> None:
     """Those that the server knows, no others."""
     for path, known in [
         ("/api/tables/{name}/rows", PAGE),
-        ("/api/tables/{name}.csv", SHAPE),
+        ("/api/tables/{name}.csv", CSV),
         ("/api/tables/{name}.arrow", SHAPE),
     ]:
         listed = [

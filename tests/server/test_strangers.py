@@ -203,7 +203,7 @@ def test_junk_writes_one_line_a_minute(serve: Serve, catalog: Catalog, caplog: p
     assert metric(server.url, "evertable_junk_connections_total") == len(NO_REQUESTS)
     server.stop()
     assert lines(caplog) == [
-        "A connection from 127.0.0.1 sent no valid HTTP request. Does a client use https, or another protocol, here?"
+        "A connection from 127.0.0.1 sent no valid HTTP request. Does a client use https or another protocol here?"
     ]
 
 

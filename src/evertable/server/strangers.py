@@ -86,7 +86,7 @@ class JunkConnections:
         if count == 1:
             more = f", and {missed} more did since the last such line" if missed else ""
             log.warning(
-                "A connection from %s sent no valid HTTP request%s. Does a client use https, or another protocol, here?",
+                "A connection from %s sent no valid HTTP request%s. Does a client use https or another protocol here?",
                 address,
                 more,
             )
