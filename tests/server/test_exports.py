@@ -162,7 +162,7 @@ HARMLESS = ["", "a=b", "'=1", "5-3", "x@y.example", "", " "]
 def formulas(serve: Serve) -> Iterator[httpx.Client]:
     """A table with texts that spreadsheets run, under a column whose name is one, beside numbers below zero."""
     columns = parse_columns({"=text": "string", "n": "long", "money": "decimal(10,2)", "d": "double", "doc": "json"})
-    rows = [(text, -5, Decimal("-5.00"), -5.5, "-5") for text in [*FORMULAS, *HARMLESS]]
+    rows: list[tuple[Any, ...]] = [(text, -5, Decimal("-5.00"), -5.5, "-5") for text in [*FORMULAS, *HARMLESS]]
     rows.append((None, None, None, None, None))
     with httpx.Client(base_url=serve(Catalog([], {"sheet": table(columns, rows)})).url) as made:
         yield made

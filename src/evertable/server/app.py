@@ -93,7 +93,7 @@ def create_app(
             *tables.routes,
             *operations.routes,
             *health_routes(catalog),
-            *openapi_routes(),
+            *openapi_routes(settings.max_page),
             *sockets,
             *routes,
         ],

@@ -19,6 +19,7 @@ STATUSES = {
     "NOT_READY": 503,
     "KAFKA_UNREACHABLE": 503,
     "CONTROL_READ_ONLY": 403,
+    "NOTHING_BEFORE": 409,
 }
 """By condition, where it is not 400 for what a viewer asked for and 500 for what went wrong here."""
 
