@@ -60,6 +60,16 @@ def test_csv(server: LiveServer, tmp_path: Path) -> None:
     assert (piped.returncode, piped.stdout, piped.stderr) == (0, expected, b"")
 
 
+def test_csv_for_spreadsheets(server: LiveServer, tmp_path: Path) -> None:
+    """Formulas are defused unless they are asked for; only CSV can have any."""
+    server.people.append([("=1+1", *ADA[1:])])
+    for options, shown in (((), b"'=1+1"), (("--raw-formulas",), b"=1+1")):
+        done = export(server.url, "people", "-o", "-", "--columns", "name", *options)
+        assert (done.returncode, done.stdout.splitlines()[-1]) == (0, shown)
+    refused = export(server.url, "people", "-o", tmp_path / "people.arrow", "--raw-formulas")
+    assert (refused.returncode, b"[OUTPUT_FAILED]" in refused.stderr) == (1, True)
+
+
 def test_arrow(server: LiveServer, tmp_path: Path) -> None:
     """A file for every reader of Arrow, not only for those of streams."""
     target = tmp_path / "people.arrow"

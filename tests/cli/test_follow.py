@@ -63,7 +63,7 @@ def test_rows_matches_and_rejects_are_printed_live_until_ctrl_c(
 ) -> None:
     """What was there with --all, then what comes; at the end nothing is left in Kafka or on disk."""
     users, accounts = new_topic(), new_topic()
-    send(broker, users, {"userId": "u1", "[b]name": "[red]Ann"}, b"not json")
+    send(broker, users, {"userId": "u1", "[b]name": "[red]Ann\x1b[31m"}, b"not json")
     send(broker, accounts, {"userId": "u1", "balance": 1})
     with follow(write_config(users, accounts), "--all") as process:
         assert process.stdout is not None
@@ -79,7 +79,7 @@ def test_rows_matches_and_rejects_are_printed_live_until_ctrl_c(
             reject = next(line for line in shown if line.startswith("reject"))
             assert reject.startswith("reject   users 0@1  INVALID_JSON: ")
             assert shown - {reject} == {
-                "users         0@0  userId u1  [b]name [red]Ann",
+                "users         0@0  userId u1  [b]name [red]Ann\\u001b[31m",
                 "accounts      0@0  userId u1  balance 1.0",
                 "match    users 0@0 ↔ accounts 0@0",
             }

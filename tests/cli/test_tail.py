@@ -55,6 +55,21 @@ def end(process: subprocess.Popen[str], number: int = signal.SIGINT) -> tuple[in
     return process.returncode, out, said
 
 
+NASTY = "\x1b]0;title\x07 \x9b31m \x7f \u202egnp.exe\u202c \u2028 \ufeff C:\\dir\tend"
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_nothing_that_a_terminal_would_obey_is_in_a_pipe(server: LiveServer, as_json: bool) -> None:
+    """A pipe may end in a pager or a terminal; what is escaped can be read back as it was."""
+    server.people.append([(NASTY, *ADA[1:])])
+    arguments = ["--json"] if as_json else []
+    with tail(server, "people", "--columns", "name", *arguments) as process:
+        *_, line = lines(process, 3 if as_json else 4)
+        end(process)
+    assert all(char.isprintable() for char in line)
+    assert (json.loads(line)["name"] if as_json else json.loads(f'"{line}"')) == NASTY
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_in_a_pipe_each_new_or_changed_row_is_a_line(server: LiveServer, number: int) -> None:
     """The newest last, whatever the page's order; Ctrl-C ends it quietly."""
@@ -206,7 +221,7 @@ def test_in_a_terminal(server: LiveServer) -> None:
     command = [EVERTABLE, "tail", "people", "--columns", "name,age", "--oldest-first", "--url", server.url]
     with terminal.run(command) as process:
         wait_until(lambda: terminal.shows("53 rows") and terminal.shows("live"))
-        wait_until(lambda: terminal.shows("·[31mred[b]"))
+        wait_until(lambda: terminal.shows("\\u001b[31mred[b]"))
         wait_until(lambda: terminal.shows("name 2"))
         assert not terminal.shows("name 3")
         terminal.forget()

@@ -6,12 +6,13 @@ import json
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
+from unicodedata import category
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evertable.client.text import json_line, json_value, news, text, tsv
+from evertable.client.text import json_line, json_value, news, text, tsv, visible
 from evertable.config.columns import Column, ColumnType, Kind
 from evertable.protocol.page import Page, Row
 
@@ -50,6 +51,25 @@ def test_lines() -> None:
     line = json_line(page(row, columns=columns), row)
     assert "\n" not in line
     assert json.loads(line) == {"n": 1, "s": "a\tb\n\r\\é", "x": None}
+
+
+@given(st.text(st.characters(codec="utf-8")))
+def test_lines_lose_nothing_and_command_no_terminal(value: str) -> None:
+    """Escapes are those of JSON, in TSV too."""
+    column = Column("s", ColumnType(Kind.STRING))
+    cell, line = tsv((value,)), json_line(page((value,), columns=(column,)), (value,))
+    assert json.loads(line) == {"s": value}
+    assert json.loads('"' + cell.replace('"', '\\"') + '"') == value
+    for written in (cell, line, visible(value)):
+        assert [char for char in written if category(char) in ("Cc", "Cs", "Zl", "Zp")] == []
+        assert set(written) & set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069") == set()
+
+
+def test_what_is_seen_stays_as_it_is() -> None:
+    """Any script, joined emoji and odd blanks; only what cannot be seen is spelled out."""
+    family = "\U0001f469\u200d\U0001f467 می\u200cخواهم 東京\u3000\u00a0é C:\\dir"
+    assert visible(family) == family
+    assert visible("a\x1b[2J\u202eb\U000e0041\n") == "a\\u001b[2J\\u202eb\\udb40\\udc41\\n"
 
 
 def test_all_rows_of_a_first_page_are_news() -> None:

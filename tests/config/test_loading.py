@@ -94,6 +94,17 @@ def test_a_byte_order_mark_is_fine(load_text: Load, minimal: str) -> None:
     assert load_text(minimal) == load_text("\ufeff" + minimal)
 
 
+def test_a_byte_order_mark_elsewhere_is_named(problems: Problems, minimal: str, tmp_path: Path) -> None:
+    """It is invisible, and would be part of a name or of a secret."""
+    assert problems(minimal + "\ufeffapp: a\n") == (
+        f"line {minimal.count(chr(10)) + 1}: has a byte order mark (BOM), which is invisible; delete it",
+    )
+    secret = tmp_path / "password"
+    secret.write_bytes(b"\xef\xbb\xbfhunter2\n")
+    [problem] = problems(minimal + f"engine: {{spark: {{spark.x: '${{file:{secret}}}'}}}}\n")
+    assert "begins with a byte order mark (BOM); save it as UTF-8 without one" in problem
+
+
 def test_what_cannot_be_expanded_is_one_problem(problems: Problems, minimal: str) -> None:
     """Its value is not judged on top of it."""
     text = minimal.replace("users_v1", '"${NONE}"') + "engine: {interval_s: '${NONE}'}\n"

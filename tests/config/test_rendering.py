@@ -77,6 +77,7 @@ engine:
   checkpoint_dir: null
   spark:
     spark.x: $${HOME}
+  environment: []
 changelog:
   prefix: evertable
   partitions: 1

@@ -117,7 +117,7 @@ DEEP = "[" * 100_000 + "]" * 100_000
         (b'{"joinType": "inn\xff"}', "NOT_JSON", "The value is not UTF-8: byte 17 fits nowhere."),
         ('{"joinType": "inner"}'.encode("utf-16"), "NOT_JSON", "The value is not UTF-8: byte 0 fits nowhere."),
         ('{"joinType": "inner"}'.encode("utf-16-le"), "NOT_JSON", "The value is not JSON: "),
-        (b'\xef\xbb\xbf{"joinType": "inner"}', "NOT_JSON", "The value is not JSON: "),
+        (b'\xef\xbb\xbf{"joinType": "inner"}', "NOT_JSON", "The value begins with a byte order mark (BOM, EF BB BF)."),
         ('{"other": NaN}', "NOT_JSON", "The value is not JSON: NaN is no number there."),
         (DEEP, "NOT_JSON", "The value is not JSON that can be read: it is nested too deeply."),
         (f'{{"joinType": {DEEP}}}', "NOT_JSON", "The value is not JSON that can be read: it is nested too deeply."),

@@ -87,6 +87,7 @@ objects = st.lists(st.tuples(names, values), max_size=5).map(object_)
 whole = st.one_of(
     objects,
     values,
+    st.tuples(st.sampled_from(["\ufeff", " \ufeff"]), objects).map("".join),
     st.tuples(objects, st.sampled_from([" ", "\n", "x", "{}", ",", "\u00a0", "\ufeff"])).map("".join),
 ).map(lambda text: text.encode("utf-8", "surrogatepass"))
 broken = st.tuples(whole, st.integers(0, 200), st.binary(max_size=2)).map(
@@ -191,3 +192,10 @@ def test_a_reject_keeps_the_first_kilobyte_and_its_place(parser: Callable[..., P
         "reason": "",
         "raw": value[:1024],
     }
+
+
+def test_a_byte_order_mark_is_named(parser: Callable[..., Parse]) -> None:
+    """An editor or a producer on Windows writes one, and nobody sees it."""
+    parse = parser([Column("k", ColumnType.parse("string"))], "k")
+    (reject,) = parse(b'\xef\xbb\xbf{"k": "a"}').rejects.to_pylist()
+    assert reject["reason"].startswith("INVALID_JSON: the value begins with a byte order mark (BOM, EF BB BF); ")

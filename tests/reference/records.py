@@ -64,6 +64,8 @@ def _fields(value: bytes) -> dict[str, list[Token]] | Reject:
         text = value.decode("utf-8")
     except UnicodeDecodeError:
         return Reject("INVALID_UTF8")
+    if text.startswith("\ufeff"):  # RFC 8259 lets a reader ignore a byte order mark; here it is refused, and named
+        return Reject("INVALID_JSON")
     if not text.strip(BLANK):
         return Reject("NOT_AN_OBJECT")
     try:

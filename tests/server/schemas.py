@@ -14,7 +14,17 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
     "boolean": bool,
     "null": type(None),
 }
-_KNOWN = {"type", "required", "additionalProperties", "properties", "items", "enum", "description", "$ref", "format"}
+_KNOWN = {
+    "type",
+    "required",
+    "additionalProperties",
+    "properties",
+    "items",
+    "enum",
+    "description",
+    "$ref",
+    "format",
+} | {"minimum", "maximum"}
 
 
 def problems(value: Any, schema: dict[str, Any], whole: dict[str, Any], at: str = "$") -> Iterator[str]:

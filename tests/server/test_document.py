@@ -11,10 +11,10 @@ from tests.server.conftest import settings
 
 from evertable import errors
 from evertable.protocol.values import MAX_TEXT
-from evertable.server import downloads, gate, heads, listen, operations, refusals, rest, run
+from evertable.server import downloads, gate, heads, listen, operations, refusals, rest, run, strangers
 from evertable.server.app import create_app
 from evertable.server.metrics import METRICS
-from evertable.server.parameters import PAGE, SHAPE
+from evertable.server.parameters import CSV, PAGE, SHAPE
 from evertable.tables.catalog import Catalog
 
 PAGE_TEXT = (Path(__file__).parents[2] / "docs" / "SERVER.md").read_text()
@@ -43,8 +43,9 @@ def test_addresses(catalog: Catalog) -> None:
 def test_parameters() -> None:
     """Which there are, and which exports take."""
     rows = table("The parameters of rows and exports:")
-    assert tuple(name.strip("`") for name, *_ in rows) == PAGE
+    assert tuple(name.strip("`") for name, *_ in rows) == (*PAGE, "formulas")
     assert tuple(name.strip("`") for name, _, exports, _ in rows if exports == "yes") == SHAPE
+    assert tuple(name.strip("`") for name, _, exports, _ in rows if exports != "no") == CSV
 
 
 def test_metrics() -> None:
@@ -61,7 +62,8 @@ def test_conditions() -> None:
     sources = "".join(path.read_text() for path in SOURCES.glob("*.py"))
     raised = set(re.findall(r"(?:Refused|Refusal)\(\s*(\d+), \"(\w+)\"", sources))
     raised |= {(str(status), name) for status, (name, _) in refusals.ROUTING.items()}
-    of_sockets = {("400", "SUBPROTOCOL_MISSING"), ("503", "TOO_MANY_SOCKETS")}
+    of_sockets = {("400", f"SUBPROTOCOL_{what}") for what in ("MISSING", "INVALID")}
+    of_sockets |= {("400", "HANDSHAKE_INVALID"), ("503", "TOO_MANY_SOCKETS")}
     assert raised - of_sockets <= listed
     known = sources + Path(errors.__file__).read_text()
     assert [name for _, name in listed if f'"{name}"' not in known] == []
@@ -80,6 +82,10 @@ def test_conditions() -> None:
             f"{heads.HEAD_S:.0f} s, then the connection is cut",
         ),
         ("characters of a text in a page", f"{MAX_TEXT:,}, then it is cut as in [PROTOCOL.md](PROTOCOL.md#values)"),
+        (
+            "answers to wrong tokens held back at once",
+            f"{strangers.MAX_HELD}, then further ones are answered at once",
+        ),
         ("stopping", f"requests under way get {run.GRACE_S} s, then connections are cut"),
     ],
 )
@@ -90,7 +96,13 @@ def test_limits(what: str, limit: str) -> None:
 
 def test_headers() -> None:
     """Those that the page names are set."""
-    for name in ("X-Frame-Options", "Referrer-Policy", "Content-Security-Policy"):
+    for name in (
+        "Cross-Origin-Opener-Policy",
+        "Permissions-Policy",
+        "X-Frame-Options",
+        "Referrer-Policy",
+        "Content-Security-Policy",
+    ):
         assert f"`{name}" in PAGE_TEXT
         assert name in gate.HEADERS
     assert (listen.BACKLOG, f"{operations.BODY_TIMEOUT_S} s" in PAGE_TEXT) == (2048, True)

@@ -76,6 +76,7 @@ def odd_row(number: int) -> tuple[Any, ...]:
     return tuple(None if (number + place) % 11 == 0 else value for place, value in enumerate(row))
 
 
+RAW = [("formulas", "raw")]
 ROWS = [odd_row(number) for number in range(10_000)]
 
 
@@ -134,7 +135,7 @@ def json_cells(columns: tuple[Column, ...], rows: list[tuple[Any, ...]]) -> list
 
 def test_csv_is_the_table(client: httpx.Client) -> None:
     """Ten thousand rows of every type: a header, values as in JSON, nulls and empty texts told apart."""
-    answer = client.get("/api/tables/odd.csv")
+    answer = client.get("/api/tables/odd.csv", params={"formulas": "raw"})
     assert answer.headers["content-type"] == "text/csv; charset=utf-8; header=present"
     assert answer.headers["content-disposition"] == "attachment; filename=\"odd.csv\"; filename*=UTF-8''odd.csv"
     header, *lines = cells(answer.content.decode())
@@ -148,9 +149,42 @@ def test_csv_is_the_rows_of_the_pages(client: httpx.Client) -> None:
     """The same values in the same order, with the same parameters."""
     shape = {"columns": ["at", "money", "number", "text"], "sort": ["-number", "text"], "filter": "small > -4000"}
     page = client.get("/api/tables/odd/rows", params={**shape, "limit": 10_000}).json()["rows"]
-    _, *lines = cells(client.get("/api/tables/odd.csv", params=shape).content.decode())
+    _, *lines = cells(client.get("/api/tables/odd.csv", params={**shape, "formulas": "raw"}).content.decode())
     assert lines == [[v if isinstance(v, str | None) else orjson.dumps(v).decode() for v in row] for row in page]
     assert len(lines) > 5000
+
+
+FORMULAS = ["=1+1", "+49 30 1", "-5", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", '=HYPERLINK("http://x","y")']
+HARMLESS = ["", "a=b", "'=1", "5-3", "x@y.example", "", " "]
+
+
+@pytest.fixture
+def formulas(serve: Serve) -> Iterator[httpx.Client]:
+    """A table with texts that spreadsheets run, under a column whose name is one, beside numbers below zero."""
+    columns = parse_columns({"=text": "string", "n": "long", "money": "decimal(10,2)", "d": "double", "doc": "json"})
+    rows: list[tuple[Any, ...]] = [(text, -5, Decimal("-5.00"), -5.5, "-5") for text in [*FORMULAS, *HARMLESS]]
+    rows.append((None, None, None, None, None))
+    with httpx.Client(base_url=serve(Catalog([], {"sheet": table(columns, rows)})).url) as made:
+        yield made
+
+
+def test_no_text_is_a_formula_to_a_spreadsheet(formulas: httpx.Client) -> None:
+    """It gets an apostrophe in front; numbers stay numbers, and nulls nulls."""
+    for params in ({}, {"formulas": "escaped"}, {"formulas": ""}):
+        header, *lines = cells(formulas.get("/api/tables/sheet.csv", params=params).content.decode())
+        assert header == ["'=text", "n", "money", "d", "doc"]
+        assert [line[0] for line in lines] == [*(f"'{text}" for text in FORMULAS), *HARMLESS, None]
+        assert {tuple(line[1:]) for line in lines[:-1]} == {("-5", "-5.00", "-5.5", "-5")}
+        assert lines[-1] == [None] * 5
+
+
+def test_formulas_as_they_are(formulas: httpx.Client) -> None:
+    """For programs that read the file back; other formats never change a text."""
+    header, *lines = cells(formulas.get("/api/tables/sheet.csv", params={"formulas": "raw"}).content.decode())
+    assert (header[0], [line[0] for line in lines]) == ("=text", [*FORMULAS, *HARMLESS, None])
+    for address in ("sheet.csv?formulas=some", "sheet.arrow?formulas=raw", "sheet.csv?formulas=raw&formulas=raw"):
+        refused = formulas.get(f"/api/tables/{address}")
+        assert (refused.status_code, refused.json()["condition"]) == (400, "PARAMETER_INVALID")
 
 
 def test_arrow_is_the_table(client: httpx.Client) -> None:
@@ -186,7 +220,7 @@ def test_nothing_in_it(serve: Serve) -> None:
 def test_a_moment_of_the_table() -> None:
     """What changes while an export is made is not in it."""
     growing = table(COLUMNS, ROWS[:1000])
-    pieces = Extract.of(Catalog([], {"growing": growing}), "growing", []).pieces(Format.CSV)
+    pieces = Extract.of(Catalog([], {"growing": growing}), "growing", RAW).pieces(Format.CSV)
     begin = next(pieces) + next(pieces)
     growing.append(ROWS[1000:2000])
     _, *lines = cells((begin + b"".join(pieces)).decode())
@@ -225,7 +259,7 @@ def test_any_value(rows: list[dict[str, Any]]) -> None:
     """What is read back from the CSV is what was in the table."""
     given_rows = [tuple(row[column.name] for column in SOME) for row in rows]
     catalog = Catalog([], {"t": table(SOME, given_rows)})
-    header, *lines = cells(b"".join(Extract.of(catalog, "t", []).pieces(Format.CSV)).decode())
+    header, *lines = cells(b"".join(Extract.of(catalog, "t", RAW).pieces(Format.CSV)).decode())
     assert header == [column.name for column in SOME]
     read = [tuple(_meant(column, cell) for column, cell in zip(SOME, line, strict=True)) for line in lines]
     assert read == given_rows

@@ -109,6 +109,8 @@ def test_without_a_token_only_loopback_names_are_served(serve: Serve, catalog: C
         for path in ("/api/tables", "/healthz", "/nope"):
             answer = client.get(path, headers={"Host": "evil.example"})
             assert (answer.status_code, answer.json()["condition"]) == (403, "HOST_NOT_ALLOWED")
+        answer = client.get("/api/tables", headers={"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"})
+        assert (answer.status_code, answer.json()["condition"]) == (403, "ORIGIN_NOT_ALLOWED")
         evil = {"Origin": "http://evil.example"}
         answer = client.post("/api/rollback", headers=evil)
         assert (answer.status_code, answer.json()["condition"]) == (403, "ORIGIN_NOT_ALLOWED")

@@ -12,9 +12,10 @@ from tests.server.conftest import Serve, settings, table
 from tests.server.schemas import problems, resolved
 
 from evertable import __version__
+from evertable.protocol.frames import MAX_INTEGER
 from evertable.server.app import create_app
 from evertable.server.openapi import description
-from evertable.server.parameters import PAGE, SHAPE
+from evertable.server.parameters import CSV, PAGE, SHAPE
 from evertable.tables.catalog import Catalog
 
 WHOLE = description()
@@ -32,7 +33,7 @@ def test_parameters() -> None:
     """Those that the server knows, no others."""
     for path, known in [
         ("/api/tables/{name}/rows", PAGE),
-        ("/api/tables/{name}.csv", SHAPE),
+        ("/api/tables/{name}.csv", CSV),
         ("/api/tables/{name}.arrow", SHAPE),
     ]:
         listed = [
@@ -48,6 +49,20 @@ def test_it_is_served(client: httpx.Client) -> None:
     references = list(_references(served))
     assert len(references) > 20
     assert all(resolved(reference, served) for reference in references)
+
+
+def test_limits_are_those_of_the_server(serve: Serve, catalog: Catalog) -> None:
+    """What the description allows is answered, and one more is refused."""
+    with httpx.Client(base_url=serve(catalog, {"max_page": 7}).url) as client:
+        served = client.get("/openapi.json").json()["paths"]["/api/tables/{name}/rows"]["get"]["parameters"]
+        most = {one["name"]: one["schema"]["maximum"] for one in served if one.get("name") in ("limit", "offset")}
+        assert most == {"limit": 7, "offset": MAX_INTEGER}
+        for name, value in most.items():
+            statuses = [
+                client.get("/api/tables/users_ui/rows", params={name: asked}).status_code
+                for asked in (value, value + 1)
+            ]
+            assert statuses == [200, 400]
 
 
 def _references(part: Any) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 from tests.server.conftest import Serve, table
 
 from evertable.config.columns import parse_columns
-from evertable.errors import EvertableError, KafkaUnreachableError, RequestError
+from evertable.errors import EvertableError, KafkaUnreachableError, NothingBeforeError, RequestError
 from evertable.server import operations
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog
@@ -70,6 +70,8 @@ class Orchestrator:
         return {"result": "accepted", "offset": len(self.told)}
 
     async def rollback(self) -> Mapping[str, Any]:
+        if self.error:
+            raise self.error
         self.told.append("rollback")
         return {"result": "accepted"}
 
@@ -118,11 +120,26 @@ def test_what_the_orchestrator_refuses(
     assert ("Create it first." in answer.text, "secret" in answer.text) == (expected[0] == 400, False)
 
 
+def test_a_byte_order_mark_in_a_body_is_named(client: httpx.Client) -> None:
+    answer = client.post("/api/control", content=b'\xef\xbb\xbf{"joinType": "inner"}')
+    assert answer.json()["message"].startswith("The body begins with a byte order mark (BOM, EF BB BF).")
+
+
+def test_a_rollback_without_a_wiring_before(serve: Serve, catalog: Catalog) -> None:
+    """Is no mistake in the request: it conflicts with how things are, and may work later."""
+    orchestrator = Orchestrator()
+    orchestrator.error = NothingBeforeError("There was no other wiring before this one.")
+    with httpx.Client(base_url=serve(catalog, rollback=orchestrator.rollback).url) as client:
+        answer = client.post("/api/rollback")
+    assert (answer.status_code, answer.json()["condition"]) == (409, "NOTHING_BEFORE")
+
+
 @pytest.mark.parametrize(
     ("path", "body", "expected"),
     [
         ("/api/control", b"", (400, "BODY_INVALID")),
         ("/api/control", b"{", (400, "BODY_INVALID")),
+        ("/api/control", b"\xef\xbb\xbf{}", (400, "BODY_INVALID")),
         ("/api/control", b"[]", (400, "BODY_INVALID")),
         ("/api/control", b'"x"', (400, "BODY_INVALID")),
         ("/api/control", b"null", (400, "BODY_INVALID")),

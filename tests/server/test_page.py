@@ -86,3 +86,13 @@ def test_a_page_that_is_not_built_says_so(serve: Serve, catalog: Catalog, tmp_pa
     with httpx.Client(base_url=serve(catalog, routes=page_routes(tmp_path)).url) as client:
         answer = client.get("/")
     assert (answer.status_code, answer.text) == (503, NOT_BUILT)
+
+
+def test_pages_elsewhere_may_link_to_it(serve: Serve, catalog: Catalog, built: Path) -> None:
+    """Also where there is no token; its data is not to be had like that."""
+    routes = page_routes(built)
+    server = serve(catalog, routes=routes, public=paths_of(routes))
+    headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+    with httpx.Client(base_url=server.url, headers=headers) as browser:
+        statuses = [browser.get(path).status_code for path in ("/", "/main-ABCD1234.js", "/api/tables")]
+    assert statuses == [200, 200, 403]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import signal
 import socket
 import subprocess
@@ -197,6 +198,23 @@ def test_tls(serve: Serve, catalog: Catalog, certificate: tuple[Path, Path]) -> 
         ok(server.url)  # it is trusted by nobody else
     with pytest.raises(httpx.HTTPError):
         ok(server.url.replace("https", "http"))
+
+
+def test_junk_on_a_port_with_tls_is_not_logged(
+    serve: Serve, catalog: Catalog, certificate: tuple[Path, Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Plain HTTP, garbage, half a handshake: the connection ends, and that is all."""
+    made, key = certificate
+    server = serve(catalog, {"tls": {"certificate": str(made), "key": str(key), "key_password": "hunter2"}})
+    for sent in (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"\0" * 100, b"\x16\x03\x01\x02\x00\x01"):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=30) as stranger:
+            stranger.sendall(sent)
+            stranger.shutdown(socket.SHUT_WR)
+            with contextlib.suppress(ConnectionResetError):
+                while stranger.recv(1000):
+                    pass
+    server.stop()
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 def test_certificates_that_do_not_fit(certificate: tuple[Path, Path], tmp_path: Path) -> None:

@@ -226,7 +226,44 @@ def test_posts_of_browsers_that_name_no_origin(site: str, fine: bool) -> None:
         FINE if fine else (403, "ORIGIN_NOT_ALLOWED")
     )
     assert verdict(WITHOUT, asked(method="POST")) == FINE
-    assert verdict(WITHOUT, asked(method="GET", sec_fetch_site=site)) == FINE
+
+
+@pytest.mark.parametrize("rules", [WITHOUT, Rules(origins=("https://dash.example.com",))])
+@pytest.mark.parametrize("path", ["/api/tables", "/api/tables/users_ui.csv", "/api/status", "/metrics", "/ws", "/nope"])
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_gets_of_pages_elsewhere_reach_no_data(rules: Rules, path: str, site: str) -> None:
+    """A link, an image or a script on any page sends no Origin; the browser's word on its site is what remains."""
+    refused = (403, "ORIGIN_NOT_ALLOWED")
+    assert verdict(rules, asked(path, sec_fetch_site=site)) == refused
+    assert verdict(rules, asked(path, sec_fetch_site=site, sec_fetch_mode="navigate")) == refused
+    assert verdict(rules, asked(path, method="HEAD", sec_fetch_site=site)) == refused
+    assert verdict(rules, asked(path, sec_fetch_site=site, referer="https://evil.example/")) == refused
+    assert verdict(rules, asked(path, sec_fetch_site=site, referer="https://[")) == refused
+    assert verdict(rules, asked(path, sec_fetch_site=f"none, {site}")) == refused
+
+
+def test_gets_that_no_other_page_made() -> None:
+    """By the page itself, by a person who typed the address, by a program."""
+    assert verdict(WITHOUT, asked()) == FINE
+    for site in ("same-origin", "none"):
+        assert verdict(WITHOUT, asked(sec_fetch_site=site)) == FINE
+
+
+def test_pages_elsewhere_may_link_to_the_page() -> None:
+    """It holds no data; health checks do not either."""
+    rules = Rules(public=("/", "/main.js"))
+    for path in ("/", "/main.js", "/healthz", "/readyz"):
+        assert verdict(rules, asked(path, sec_fetch_site="cross-site")) == FINE
+    assert verdict(rules, asked("/", method="POST", sec_fetch_site="cross-site")) == (403, "ORIGIN_NOT_ALLOWED")
+
+
+def test_listed_pages_may_link_to_data() -> None:
+    """Browsers say of a link which origin it is on; a POST needs more than that."""
+    rules = Rules(origins=("https://dash.example.com",))
+    page = "https://dash.example.com/reports"
+    assert verdict(rules, asked("/api/tables/users_ui.csv", sec_fetch_site="cross-site", referer=page)) == FINE
+    posted = asked("/api/rollback", method="POST", sec_fetch_site="cross-site", referer=page)
+    assert verdict(rules, posted) == (403, "ORIGIN_NOT_ALLOWED")
 
 
 def test_a_preflight_shows_no_token() -> None:

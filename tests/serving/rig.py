@@ -11,10 +11,14 @@ from typing import Any, Self
 
 import httpx
 from confluent_kafka import Producer
+from tests.server.schemas import problems
 from tests.waiting import wait_until
 
 from evertable.config import Config
 from evertable.generations.serving import Serving
+from evertable.server.openapi import description
+
+DESCRIPTION = description()
 
 USERS = {"userId": "string", "name": "string", "age": "long"}
 ACCOUNTS = {"userId": "string", "accountType": "string", "balance": "double"}
@@ -95,7 +99,10 @@ class Http:
 
     @property
     def status(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.http.get("/api/status").json()["orchestrator"] or {}
+        """The row of orchestrator_status, out of an answer that is what /openapi.json says."""
+        whole = self.http.get("/api/status").json()
+        assert list(problems(whole, DESCRIPTION["components"]["schemas"]["Status"], DESCRIPTION)) == []
+        found: dict[str, Any] = whole["orchestrator"] or {}
         return found
 
     @property

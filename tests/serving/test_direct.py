@@ -48,6 +48,9 @@ def test_a_missing_topic_is_named_and_waited_for(
     app.wait_live()
     assert app.http.get("/readyz").status_code == 200
     wait_until(lambda: names(app) == {"a 1", "a 2"})
+    assert "flow" in app.http.get("/api/status").json()
+    refused = app.http.post("/api/rollback")
+    assert (refused.status_code, refused.json()["condition"]) == (409, "NOTHING_BEFORE")
 
 
 def test_a_wish_is_applied_directly_and_so_is_a_rollback(app: App, missing: str, pairs: dict[str, Pair]) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from evertable.broker.settings import NODE_ID, server_properties
 from evertable.errors import BrokerError
 from evertable.runtime.cache import appearing, cache_folder, locked
+from evertable.runtime.environment import child_environment
 from evertable.runtime.jars import jar_paths
 from evertable.runtime.java import find_java
 
@@ -105,7 +106,7 @@ def _run_storage_tool(jars: list[Path], scratch: Path) -> None:
     command = [str(find_java().executable), "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
     command += ["-cp", os.pathsep.join(map(str, jars)), "kafka.tools.StorageTool"]
     command += ["format", "-t", _kafka_uuid(), "-c", str(properties)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=child_environment())
     if done.returncode != 0 or not (scratch / _CHECKPOINT).exists():
         raise BrokerError(f"Kafka could not format a folder.\n{(done.stdout + done.stderr).strip()}")
 

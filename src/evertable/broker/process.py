@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from evertable.broker import supervisor
+from evertable.runtime.environment import child_environment
 
 
 class SupervisedProcess:
@@ -31,6 +32,7 @@ class SupervisedProcess:
                     stdout=tell,
                     stderr=file,
                     pass_fds=keep_open,
+                    env=child_environment(),
                     cwd=output.parent,  # where a crashing JVM leaves its report
                     start_new_session=True,  # a terminal's Ctrl-C is for the owner, who then stops it in order
                 )

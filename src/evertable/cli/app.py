@@ -48,8 +48,11 @@ def main() -> None:
 
 def show(error: EvertableError) -> None:
     """Writes an error to standard error: the condition in red on a terminal, never a traceback."""
+    from evertable.client.text import visible  # an error may quote what a server sent
+
     mark = f"[{error.condition}]"
-    text = Text(mark, style="bold red").append(str(error).removeprefix(mark), style="default")
+    lines = str(error).removeprefix(mark).split("\n")
+    text = Text(mark, style="bold red").append("\n".join(map(visible, lines)), style="default")
     Console(stderr=True, highlight=False, soft_wrap=True).print(text)
 
 

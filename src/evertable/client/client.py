@@ -212,10 +212,15 @@ class TableHandle:
         sort: Names = (),
         filter: str = "",
         newest_first: bool = False,
+        raw_formulas: bool = False,
     ) -> Iterator[Iterator[bytes]]:
-        """The bytes of the whole table as ``csv`` or ``arrow``, as they come."""
+        """The bytes of the whole table as ``csv`` or ``arrow``, as they come.
+
+        In CSV, texts that a spreadsheet would run as formulas get an apostrophe in front, unless ``raw_formulas``.
+        """
         view = _view(columns, sort, filter, newest_first=newest_first)
-        with self._client._rest.stream(table_path(self.name, f".{format}"), shape(view)) as pieces:
+        parameters = [*shape(view), *([("formulas", "raw")] if raw_formulas else [])]
+        with self._client._rest.stream(table_path(self.name, f".{format}"), parameters) as pieces:
             yield pieces
 
 

@@ -19,6 +19,7 @@ Data = str | None | list["Data"] | dict[str, "Data"]
 MAX_NODES = 100_000  # aliases of aliases can describe billions
 MAX_DEPTH = 50
 
+BOM = "\ufeff"
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _MERGE = "tag:yaml.org,2002:merge"
 _TEXT = "tag:yaml.org,2002:str"
@@ -46,6 +47,11 @@ class Document:
 
 def parse(text: str) -> Document:
     """The one document in ``text``; problems instead of exceptions, whatever the text."""
+    if (at := text.find(BOM, 1)) > 0:  # as the very first character it is fine: some editors write one
+        line = text.count("\n", 0, at) + 1
+        return Document(
+            problems=[Problem((), f"line {line}: has a byte order mark (BOM), which is invisible; delete it")]
+        )
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         return _Reading().read(node)

@@ -90,6 +90,8 @@ class Expansion:
             text = content.decode()
         except UnicodeDecodeError:
             raise ValueError(f"the file {path} is not UTF-8 text") from None
+        if text.startswith("\ufeff"):  # it would be part of the secret
+            raise ValueError(f"the file {path} begins with a byte order mark (BOM); save it as UTF-8 without one")
         return SecretText(text.removesuffix("\n").removesuffix("\r"))
 
 

@@ -27,7 +27,7 @@ from evertable.config.joins import JoinType
 from evertable.config.kafka_properties import KafkaProperties
 from evertable.config.problems import MISSING, Problem, invalid, nearest
 from evertable.config.properties import Properties
-from evertable.config.section import Section, beside_the_file
+from evertable.config.section import Section, beside_the_file, listed
 from evertable.config.server import Server
 from evertable.config.start import Start
 from evertable.config.swaps import Control, Swap
@@ -63,6 +63,7 @@ def _parsed(kind: type[Any], parse: Callable[[str], Any]) -> BeforeValidator:
 
 
 TopicName = Annotated[str, AfterValidator(names.topic)]
+EnvironmentName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*\*?$")]
 TopicPart = Annotated[str, AfterValidator(names.topic_part)]
 SourceName = Annotated[str, AfterValidator(names.source)]
 TableName = Annotated[str, AfterValidator(names.table)]
@@ -133,6 +134,11 @@ class Engine(Section):
         description="a folder (relative to the file) or a URI that Spark can write to; null: the engine's own choice",
     )
     spark: Properties = Field(default=Properties(), description="Spark settings, over those that the engine chooses")
+    environment: Annotated[tuple[EnvironmentName, ...], BeforeValidator(listed)] = Field(
+        default=(),
+        description="more variables that Spark inherits, by name, such as `AWS_*`; secrets are not passed on otherwise",
+        json_schema_extra={"default": "`[]`"},
+    )
 
     @field_validator("checkpoint_dir")
     @classmethod

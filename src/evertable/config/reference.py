@@ -59,7 +59,7 @@ TYPES = {
     Kind.DECIMAL: "a number or a string that fits exactly; `p` digits (at most 38), `s` of them after the point",
     Kind.DATE: "an ISO-8601 date in a string",
     Kind.TIMESTAMP: "an ISO-8601 time with its zone in a string, or milliseconds since 1970",
-    Kind.JSON: "anything, kept as JSON text; no key",
+    Kind.JSON: "anything, as normalised JSON text; no key",
 }
 
 KAFKA = """## Kafka properties

@@ -30,3 +30,8 @@ def beside_the_file(value: str, info: ValidationInfo) -> str:
         return str((folder / Path(value).expanduser()).absolute())
     except RuntimeError:
         raise ValueError("there is no such user's folder (~)") from None
+
+
+def listed(value: object) -> object:
+    """Splits a text as the environment has it: several values with commas between them."""
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, model_validator
 
 from evertable.config.problems import Problem, invalid
-from evertable.config.section import Section, beside_the_file
+from evertable.config.section import Section, beside_the_file, listed
 
 SHORT_TOKEN = 16  # characters; fewer can be guessed
 
@@ -58,11 +58,6 @@ def origin(text: str) -> str:
     return f"{parts.scheme}://{host}" + (f":{port}" if port not in (None, default) else "")
 
 
-def _listed(value: object) -> object:
-    """A text as the environment has it: several, with commas between them."""
-    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
-
-
 class Tls(Section):
     """The server's own certificate; without one, put a proxy in front for https."""
 
@@ -85,7 +80,7 @@ class Server(Section):
         description="what viewers must show; null: none is asked for, and only loopback is served",
         json_schema_extra={"twin": "EVERTABLE_TOKEN"},
     )
-    origins: Annotated[tuple[Annotated[str, AfterValidator(origin)], ...], BeforeValidator(_listed)] = Field(
+    origins: Annotated[tuple[Annotated[str, AfterValidator(origin)], ...], BeforeValidator(listed)] = Field(
         default=(),
         description="web pages from elsewhere that may ask, as `scheme://host[:port]`",
         json_schema_extra={"default": "`[]`"},

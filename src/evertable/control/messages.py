@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -170,6 +171,8 @@ def _parse(value: bytes | None) -> Any:
         raise ValueError("The message has no value (a tombstone).")
     if not value.strip():
         raise ValueError("The value is empty.")
+    if value.startswith(BOM_UTF8):
+        raise ValueError("The value begins with a byte order mark (BOM, EF BB BF). Send UTF-8 without one.")
     try:
         return json.loads(value.decode(), parse_int=_number, parse_constant=_not_json)
     except UnicodeDecodeError as error:

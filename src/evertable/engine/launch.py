@@ -11,9 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from evertable.config.models import Engine as EngineConfig
 from evertable.engine import scratch
 from evertable.engine.protocol import Died, Event, command, decode
 from evertable.engine.shipping import without_ours
+from evertable.runtime.environment import child_environment
 from evertable.runtime.jars import jar_paths
 from evertable.runtime.java import find_java
 from evertable.runtime.operator import operator_jar
@@ -23,12 +25,20 @@ PROGRAM = (sys.executable, "-m", "evertable.engine.child")
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """How the engine is run; ``log`` is where Spark's own log goes, None for this process's standard error."""
+    """How the engine is run; ``log`` is where Spark's own log goes, None for this process's standard error.
+
+    ``environment`` names variables that Spark inherits besides those that it always needs.
+    """
 
     master: str = "local[*]"
     spark: Mapping[str, str] = field(default_factory=dict)
     log: Path | None = None
     log_level: str = "WARN"
+    environment: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, config: EngineConfig, log: Path) -> EngineSettings:
+        return cls(config.master, config.spark.reveal(), log, environment=config.environment)
 
 
 class Child:
@@ -48,7 +58,7 @@ class Child:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=spark_log,
-                env={**os.environ, **own},
+                env=child_environment(settings.environment, **own),
                 start_new_session=True,  # Ctrl-C is the parent's to handle; the child ends with its input
                 pass_fds=[held],
             )

@@ -154,7 +154,7 @@ class Serving:
             log.parent.mkdir(parents=True, exist_ok=True)
             memory = StateTopic.of(config, self._ending, self._url)
             ends.callback(memory.close)  # last of all: it is what a successor waits for
-            engine = Engine(EngineSettings(config.engine.master, config.engine.spark.reveal(), log))
+            engine = Engine(EngineSettings.of(config.engine, log))
             opening = in_background(engine.open)
             ends.callback(lambda: engine.close(self._ending.left()))
             ends.callback(self._ending.begin)  # whatever ends it: from here on all share one deadline

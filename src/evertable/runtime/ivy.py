@@ -14,6 +14,7 @@ from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from evertable.errors import JarsUnavailableError, SetupError
+from evertable.runtime.environment import child_environment
 from evertable.runtime.java import find_java
 
 SETTINGS_VARIABLE = "EVERTABLE_IVY_SETTINGS"  # an Ivy settings file, for a company's own Maven mirror
@@ -90,7 +91,9 @@ def retrieve(
 def _run(command: Sequence[str], arrived: Callable[[int], None]) -> tuple[int, list[str]]:
     output: list[str] = []
     count = 0
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=child_environment()
+    ) as process:
         limit = threading.Timer(_TIMEOUT_S, process.kill)
         limit.start()
         try:

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from evertable.errors import JavaNotFoundError, JavaTooOldError, SetupError
+from evertable.runtime.environment import PROXIES, child_environment
 
 OLDEST = 17  # what Spark 4.3 and Kafka 4.3 ask for
 _INSTALL_HINT = (
@@ -70,7 +71,9 @@ def _find(home: str, path: str) -> Java:
 def _probe(executable: Path) -> Java:
     asked = [str(executable), "-XshowSettings:properties", "-version"]
     try:
-        answer = subprocess.run(asked, capture_output=True, text=True, errors="replace", timeout=60, check=False)
+        answer = subprocess.run(
+            asked, capture_output=True, text=True, errors="replace", timeout=60, check=False, env=child_environment()
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise JavaNotFoundError(f"{executable} does not run: {error}", _INSTALL_HINT) from error
     said = answer.stderr + answer.stdout
@@ -99,7 +102,7 @@ def _may_install() -> bool:
 
 def _install(progress: Callable[[str], None]) -> Java:
     progress(f"no Java {OLDEST} here: installing one with apt-get (a minute or so)")
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    environment = child_environment(PROXIES, DEBIAN_FRONTEND="noninteractive")
     said = _apt(["update", "-qq"], environment)
     for package in _DEBIAN_PACKAGES:
         said = _apt(["install", "-y", "-qq", "--no-install-recommends", package], environment)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from evertable.errors import OperatorError
 from evertable.runtime.cache import locked
+from evertable.runtime.environment import child_environment
 from evertable.runtime.ivy import pyspark_jars
 from evertable.runtime.jars import jar_paths
 from evertable.runtime.java import find_java
@@ -65,7 +66,7 @@ def _compile(files: Sequence[Path], into: Path) -> None:
     command = [str(find_java().executable), "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-jar", str(ecj)]
     command += [f"-{_RELEASE}", "-proc:none", "-nowarn", "-encoding", "UTF-8", "-d", str(into)]
     command += ["-cp", os.pathsep.join(map(str, classpath)), *map(str, files)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=child_environment())
     if done.returncode != 0:
         said = (done.stdout + done.stderr).strip()
         raise OperatorError(

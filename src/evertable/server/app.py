@@ -7,21 +7,20 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from evertable.config.server import Server
-from evertable.errors import EvertableError
 from evertable.server.downloads import MAX_DOWNLOADS, STALLED_S, Downloads
 from evertable.server.gate import Gate
 from evertable.server.health import health_routes
 from evertable.server.metrics import Metrics, watch_catalog
 from evertable.server.openapi import openapi_routes
 from evertable.server.operations import Control, Operations, Rollback, Topics
-from evertable.server.refusals import ROUTING, Refused, answer, response_to
+from evertable.server.refusals import HANDLED, ROUTING, answer, response_to
 from evertable.server.rest import Tables
 from evertable.server.security import Refusal, Rules
+from evertable.server.strangers import JUNK, JunkConnections, WrongTokens
 from evertable.server.workers import Workers
 from evertable.tables.catalog import Catalog
 
@@ -31,14 +30,15 @@ Lifespan = Callable[[], AbstractAsyncContextManager[Any]]
 class App(Starlette):
     """Starlette with the gate outside of everything, its error pages included."""
 
-    def __init__(self, rules: Rules, **options: Any) -> None:
+    def __init__(self, rules: Rules, wrong_tokens: WrongTokens, **options: Any) -> None:
         super().__init__(**options)
         self._rules = rules
+        self._wrong_tokens = wrong_tokens
         self.router.default = _nothing_here
         self.router.redirect_slashes = False
 
     def build_middleware_stack(self) -> ASGIApp:
-        return Gate(super().build_middleware_stack(), self._rules)
+        return Gate(super().build_middleware_stack(), self._rules, self._wrong_tokens)
 
 
 def create_app(
@@ -71,29 +71,33 @@ def create_app(
     downloads = Downloads(workers, max_downloads, stalled_s)
     watch_catalog(metrics, catalog)
     metrics.read("evertable_downloads", lambda: downloads.running)
+    wrong_tokens, junk = WrongTokens(), JunkConnections()
+    metrics.read("evertable_wrong_tokens_total", lambda: wrong_tokens.total)
+    metrics.read("evertable_junk_connections_total", lambda: junk.total)
     tables = Tables(catalog, workers, downloads, settings.max_page)
     operations = Operations(catalog, workers, metrics, settings.max_memory_mb, control, rollback, status, topics)
 
     @asynccontextmanager
-    async def running(_app: Starlette) -> AsyncIterator[None]:
+    async def running(_app: Starlette) -> AsyncIterator[Mapping[str, Any]]:
         try:
             async with lifespan():
-                yield
+                yield {JUNK: junk}
         finally:
             await workers.close()
 
     sockets = [] if websocket is None else [WebSocketRoute("/ws", websocket)]
     return App(
         Rules(settings.token, settings.origins, public),
+        wrong_tokens,
         routes=[
             *tables.routes,
             *operations.routes,
             *health_routes(catalog),
-            *openapi_routes(),
+            *openapi_routes(settings.max_page),
             *sockets,
             *routes,
         ],
-        exception_handlers=dict.fromkeys((Refused, EvertableError, HTTPException, Exception), answer),
+        exception_handlers=dict.fromkeys(HANDLED, answer),
         lifespan=running,
     )
 

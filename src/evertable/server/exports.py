@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from evertable.config.columns import Column, Kind
 from evertable.protocol.answers import Stamp
 from evertable.protocol.values import rows_of
-from evertable.server.parameters import Pairs, view_of
+from evertable.server.parameters import Pairs, keeps_formulas, view_of
 from evertable.server.reading import find
 from evertable.tables.catalog import Catalog
 from evertable.tables.table import Slots, Snapshot, schema_of
@@ -44,6 +44,7 @@ class Extract:
     snapshot: Snapshot
     slots: Slots
     places: tuple[int, ...]
+    keeps_formulas: bool = False
 
     @classmethod
     def of(cls, catalog: Catalog, name: str, pairs: Pairs) -> Extract:
@@ -54,7 +55,7 @@ class Extract:
         snapshot = table.snapshot()
         stamp = Stamp(current.number, snapshot.extent.version, current.generation)
         columns = tuple(table.columns[place] for place in places)
-        return cls(name, stamp, columns, snapshot, query.order(snapshot), places)
+        return cls(name, stamp, columns, snapshot, query.order(snapshot), places, keeps_formulas(pairs))
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """A few rows first; then as many at a time as fit into a piece."""
@@ -82,35 +83,51 @@ class Encoder(Protocol):
 
 
 class CsvEncoder:
-    """RFC 4180, in UTF-8: values as in JSON, a null is empty and an empty text is ``""``."""
+    """RFC 4180, in UTF-8: values as in JSON, a null is empty and an empty text is ``""``.
+
+    A text that a spreadsheet would run as a formula gets an apostrophe in front, unless the export keeps formulas.
+    """
 
     def __init__(self, extract: Extract) -> None:
         self._columns = extract.columns
+        self._texts = _quoted if extract.keeps_formulas else _defused
 
     def head(self) -> bytes:
         names = pa.array([column.name for column in self._columns], pa.large_string())
-        return ",".join(_quoted(names).to_pylist()).encode() + b"\r\n"
+        return ",".join(self._texts(names).to_pylist()).encode() + b"\r\n"
 
     def piece(self, batch: pa.RecordBatch) -> bytes:
-        cells = [_cells(array, column) for array, column in zip(batch.columns, self._columns, strict=True)]
+        cells = [self._cells(array, column) for array, column in zip(batch.columns, self._columns, strict=True)]
         return bytes(_text(_joined(_joined(*cells, between=","), _LINE_END)))
 
     def tail(self) -> bytes:
         return b""
 
+    def _cells(self, array: pa.Array, column: Column) -> pa.Array:
+        """A column's values as they stand between the commas; nulls stay nulls."""
+        match column.type.kind:
+            case Kind.STRING:
+                return self._texts(array.cast(pa.large_string()))
+            case Kind.JSON:  # which begins like a formula only where it is a negative number
+                return _quoted(array.cast(pa.large_string()))
+            case Kind.BOOLEAN | Kind.INT | Kind.LONG:
+                return array.cast(pa.large_string())
+        return _spelled(array, column)
 
-def _cells(array: pa.Array, column: Column) -> pa.Array:
-    """A column's values as they stand between the commas; nulls stay nulls."""
-    match column.type.kind:
-        case Kind.STRING | Kind.JSON:
-            return _quoted(array.cast(pa.large_string()))
-        case Kind.BOOLEAN | Kind.INT | Kind.LONG:
-            return array.cast(pa.large_string())
+
+def _spelled(array: pa.Array, column: Column) -> pa.Array:
+    """Values that Arrow would spell in another way than JSON."""
     values = [value for (value,) in rows_of(pa.RecordBatch.from_arrays([array], ["value"]), [column])]
     if column.type.kind in (Kind.FLOAT, Kind.DOUBLE):
         spelled = orjson.dumps(values)[1:-1].decode().split(",") if values else []
         values = [None if text == "null" else text for text in spelled]
     return pa.array(values, pa.large_string())
+
+
+def _defused(texts: pa.Array) -> pa.Array:
+    """As ``_quoted``, with an apostrophe before what a spreadsheet would run: ``=1+1`` becomes ``'=1+1``."""
+    harmless = _joined(_APOSTROPHE, texts)
+    return _quoted(pc.if_else(pc.match_substring_regex(texts, "^[-=+@\t\r\n＝＋－＠]"), harmless, texts))
 
 
 def _quoted(texts: pa.Array) -> pa.Array:
@@ -125,6 +142,7 @@ def _joined(*parts: pa.Array, between: str = "") -> pa.Array:
     return pc.binary_join_element_wise(*parts, separator, null_handling="replace", null_replacement="")
 
 
+_APOSTROPHE = pa.scalar("'", pa.large_string())
 _QUOTE = pa.scalar('"', pa.large_string())
 _LINE_END = pa.scalar("\r\n", pa.large_string())
 

@@ -8,12 +8,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evertable.server.refusals import response_to
 from evertable.server.security import Asked, Rules
+from evertable.server.strangers import UNKNOWN, WrongTokens
 
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
     "Content-Security-Policy": (
         "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
@@ -28,9 +31,10 @@ _STARTS = ("http.response.start", "websocket.http.response.start")
 class Gate:
     """ASGI middleware around ``app``, for HTTP and for WebSockets before they are accepted."""
 
-    def __init__(self, app: ASGIApp, rules: Rules) -> None:
+    def __init__(self, app: ASGIApp, rules: Rules, wrong_tokens: WrongTokens) -> None:
         self._app = app
         self._rules = rules
+        self._wrong_tokens = wrong_tokens
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -45,6 +49,8 @@ class Gate:
         )
         dressed = self._dressing(asked, send)
         if refusal := self._rules.refusal(asked):
+            if refusal.condition == "TOKEN_WRONG":
+                await self._wrong_tokens.seen(scope["client"][0] if scope.get("client") else UNKNOWN)
             await response_to(refusal)(scope, receive, dressed)
         elif asked.is_preflight:
             await _PREFLIGHT(scope, receive, dressed)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from evertable.server.strangers import report_junk
 
 HEAD_S = 20.0
 """For the head of a request, from its connection's first moment or from the answer before."""
@@ -32,6 +35,20 @@ class HeadsInTime(H11Protocol):
     def on_response_complete(self) -> None:
         self._wait()
         super().on_response_complete()  # it looks at the next request, if that is there
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuses what is no HTTP, also inside of a body, where the application may be at work on an answer."""
+        report_junk(self.app_state, self.client)
+        if self.cycle is not None:
+            self.cycle.disconnected = True  # or h11 would raise at what the application sends from now on
+            self.cycle.message_event.set()
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Keeps out of the log what RFC 9110 lets a server ignore, such as an offer of HTTP/2."""
 
     def _wait(self) -> None:
         self._wait_no_more()

@@ -64,6 +64,8 @@ METRICS = (
     Metric("evertable_frames_sent_total", Kind.COUNTER, ("type",), "frames to viewers, by type: page, patch, total …"),
     Metric("evertable_sent_bytes_total", Kind.COUNTER, (), "bytes in them"),
     Metric("evertable_downloads", Kind.GAUGE, (), "exports under way"),
+    Metric("evertable_wrong_tokens_total", Kind.COUNTER, (), "requests with a wrong token"),
+    Metric("evertable_junk_connections_total", Kind.COUNTER, (), "connections that sent no valid HTTP request"),
     SWAP_SECONDS,
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import resource
+from codecs import BOM_UTF8
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -140,6 +141,9 @@ async def _object(request: Request, empty_ok: bool = False) -> dict[str, Any]:
         raise Refused(408, "BODY_TOO_SLOW", f"The body took longer than {BODY_TIMEOUT_S} s.", _CLOSE) from None
     if not body and empty_ok:
         return {}
+    if body.startswith(BOM_UTF8):
+        message = "The body begins with a byte order mark (BOM, EF BB BF). Send UTF-8 without one."
+        raise Refused(400, "BODY_INVALID", message)
     try:
         read = orjson.loads(bytes(body))
     except orjson.JSONDecodeError as error:

@@ -12,6 +12,7 @@ from evertable.server.refusals import Refused
 from evertable.views.view import View
 
 SHAPE = ("columns", "sort", "filter", "newestFirst")  # of pages and exports
+CSV = (*SHAPE, "formulas")
 PAGE = (*SHAPE, "offset", "limit")
 
 Pairs = Sequence[tuple[str, str]]
@@ -39,6 +40,14 @@ def view_of(pairs: Pairs, columns: Sequence[Column], max_page: int = MAX_INTEGER
     if limit > max_page:
         raise PageTooLargeError(f"A page has at most {max_page} rows, not {limit}.", "Ask for several, or for .csv.")
     return View(shown or None, sort, given.get("filter", ""), offset, limit, _truth(given, "newestFirst"))
+
+
+def keeps_formulas(pairs: Pairs) -> bool:
+    """Whether an export leaves texts as they are that a spreadsheet would run as formulas."""
+    wanted = next((value for name, value in pairs if name == "formulas" and value), "escaped")
+    if wanted not in ("escaped", "raw"):
+        raise _wrong("The parameter 'formulas' is neither escaped nor raw.")
+    return wanted == "raw"
 
 
 def _split(values: Iterable[str], names: Collection[str], mark: str = "") -> Iterable[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from evertable.errors import EvertableError, RequestError
@@ -19,6 +19,7 @@ STATUSES = {
     "NOT_READY": 503,
     "KAFKA_UNREACHABLE": 503,
     "CONTROL_READ_ONLY": 403,
+    "NOTHING_BEFORE": 409,
 }
 """By condition, where it is not 400 for what a viewer asked for and 500 for what went wrong here."""
 
@@ -48,11 +49,17 @@ def response_to(refusal: Refusal, **more: Any) -> Response:
     return json_response(body, refusal.status, dict(refusal.headers))
 
 
+HANDLED = (Refused, ClientDisconnect, EvertableError, HTTPException, Exception)
+"""What ``answer`` answers."""
+
+
 def answer(_request: Request, error: Exception) -> Response:
     """The answer to a request that ended with ``error``. Of what nobody foresaw the log has the details, not this."""
     match error:
         case Refused():
             return response_to(error.refusal)
+        case ClientDisconnect():  # nobody reads this; without it, each half request would log a traceback
+            return response_to(Refusal(400, "BODY_INVALID", "The connection ended before the body did."))
         case HTTPException(status_code=status):  # what routing finds
             condition, message = ROUTING.get(status, ("REQUEST_INVALID", str(error.detail)))
             return response_to(Refusal(status, condition, message, tuple((error.headers or {}).items())))

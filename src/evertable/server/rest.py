@@ -12,7 +12,7 @@ from starlette.routing import Route
 from evertable.server import reading
 from evertable.server.downloads import Downloads
 from evertable.server.exports import Format
-from evertable.server.parameters import PAGE, SHAPE, check_names
+from evertable.server.parameters import CSV, PAGE, SHAPE, check_names
 from evertable.server.refusals import RETRY_AFTER, Refused, json_response
 from evertable.server.workers import Workers
 from evertable.tables.catalog import Catalog
@@ -65,7 +65,7 @@ class Tables:
 
     async def _export(self, request: Request, format: Format) -> Response:  # noqa: A002
         pairs = request.query_params.multi_items()
-        check_names(pairs, SHAPE)
+        check_names(pairs, CSV if format is Format.CSV else SHAPE)
         return await self._downloads.start(self._catalog, request.path_params["name"], pairs, format)
 
     async def _read(self, read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -209,6 +209,8 @@ _FALSE_ALARMS = frozenset(
     {
         "ASGI callable returned without completing handshake.",  # a WebSocket was refused, with an HTTP answer
         "Invalid UTF-8 sequence received from client.",  # who is told so, with 1007
+        "Invalid HTTP request received.",  # JunkConnections counts and summarises these two
+        "opening handshake failed",
     }
 )
 

@@ -2,6 +2,7 @@
 
 - the token, if the server has one: as ``Authorization: Bearer``, or for WebSockets as the subprotocol ``bearer.…``;
 - the ``Origin`` that browsers send: the server's own address, or one that ``server.origins`` lists;
+- where there is none, ``Sec-Fetch-Site``: pages of other sites may link to the web page, and reach nothing else;
 - the ``Host``, where there is no token: loopback names only, or a web page could reach the server by DNS rebinding.
 """
 
@@ -14,6 +15,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
@@ -24,7 +26,9 @@ from evertable.protocol.frames import BEARER, SUBPROTOCOL
 OPEN = ("/healthz", "/readyz")  # without a token: for what watches the process and knows no secrets
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})  # methods that change nothing
 
+_NOT_FROM_ELSEWHERE = {"same-origin", "none"}  # values of Sec-Fetch-Site; "none" is an address that a person typed
 _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^\[\]:@/\s]+)(:(?P<port>\d{1,5}))?", re.IGNORECASE)
+_OFFER = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]*=*")  # a token of RFC 9110; = is the padding of base64
 _WRONG = "The token is not the server's. Send what EVERTABLE_TOKEN or server.token was when the server was started."
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
 
@@ -65,6 +69,15 @@ class Asked:
         return parts is not None and is_loopback(parts["name"].strip("[]"))
 
     @property
+    def referring_origin(self) -> str | None:
+        """The origin of the page that a link or an image is on, if its browser names it."""
+        try:
+            scheme, authority, *_ = urlsplit(self.one("referer") or "")
+            return origin(f"{scheme}://{authority}")
+        except ValueError:
+            return None
+
+    @property
     def subprotocols(self) -> list[str]:
         return [offer.strip() for value in self.all("sec-websocket-protocol") for offer in value.split(",")]
 
@@ -95,7 +108,7 @@ class Rules:
 
     def refusal(self, asked: Asked) -> Refusal | None:
         """Why this request is not let in; None if it is."""
-        found = self._wrong_host(asked) or self._wrong_origin(asked)
+        found = self._wrong_host(asked) or self._wrong_origin(asked) or _wrong_offers(asked)
         if found is None and not asked.is_preflight and not self._is_public(asked):
             found = self._wrong_token(asked)
         if found is None and asked.websocket and SUBPROTOCOL not in asked.subprotocols:
@@ -124,14 +137,15 @@ class Rules:
         return Refusal(403, "HOST_NOT_ALLOWED", message)
 
     def _wrong_origin(self, asked: Asked) -> Refusal | None:
-        if not asked.all("origin"):
-            across = asked.one("sec-fetch-site") not in (None, "same-origin", "none")
-            if asked.method in SAFE or not across:
-                return None
-        came_from = asked.one("origin")
+        if asked.all("origin"):
+            came_from = asked.one("origin")
+        elif self._is_public(asked) or set(asked.all("sec-fetch-site")) <= _NOT_FROM_ELSEWHERE:
+            return None
+        else:  # browsers send no Origin with the GETs of links, images and scripts
+            came_from = asked.referring_origin if asked.method in SAFE else None
         if came_from is not None and (came_from in self._origins or _is_own(came_from, asked)):
             return None
-        message = "This page's origin is neither the server's own address nor listed in server.origins."
+        message = "The page that asks is neither the server's own nor of an origin that server.origins lists."
         return Refusal(403, "ORIGIN_NOT_ALLOWED", message)
 
     def _wrong_token(self, asked: Asked) -> Refusal | None:
@@ -152,6 +166,14 @@ class Rules:
         if len(shown) > 1 or not _equal(*shown[0]):
             return Refusal(401, "TOKEN_WRONG", _WRONG, challenge)
         return None
+
+
+def _wrong_offers(asked: Asked) -> Refusal | None:
+    """The message must not repeat the header: it may hold the token."""
+    if not asked.websocket or all(_OFFER.fullmatch(offer) for offer in asked.subprotocols):
+        return None
+    message = "Sec-WebSocket-Protocol is malformed. Send names with commas between them; a token goes in as base64url."
+    return Refusal(400, "SUBPROTOCOL_INVALID", message)
 
 
 def _equal(shown: bytes, wanted: bytes) -> bool:

@@ -8,13 +8,22 @@ is made when the viewer can take it, and written as it is. Where the server is n
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol
+from typing import Any, Protocol
 
 from starlette.types import Scope, Send
+from uvicorn.config import Config
 from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.datastructures import Headers
 from websockets.exceptions import InvalidState
-from websockets.http11 import Request
+from websockets.http11 import Request, Response
+from websockets.server import ServerProtocol
+from websockets.typing import StatusLike
+
+from evertable.server.gate import HEADERS
+from evertable.server.refusals import response_to
+from evertable.server.security import Refusal
+from evertable.server.strangers import report_junk
 
 EXTENSION = "evertable.wire"
 
@@ -23,6 +32,9 @@ CLOSE_S = 5.0
 
 _LARGE = 1 << 16  # bytes; copying so many takes longer than telling the system twice
 
+_MALFORMED = bytes(
+    response_to(Refusal(400, "HANDSHAKE_INVALID", "This is no valid WebSocket handshake (RFC 6455).")).body
+).decode()
 _TEXT = 0x81  # a text frame that is not continued; a server's frames are not masked (RFC 6455)
 
 
@@ -38,15 +50,34 @@ class Wire(Protocol):
         ...
 
 
+class Handshake(ServerProtocol):
+    """websockets' handshake; it leaves subprotocols to the gate, and its answers repeat nothing of a request."""
+
+    def process_subprotocol(self, headers: Headers) -> None:  # noqa: ARG002 - websockets' signature
+        return None
+
+    def reject(self, status: StatusLike, text: str) -> Response:  # noqa: ARG002 - the text quotes the request's headers
+        response = super().reject(status, _MALFORMED)
+        del response.headers["Content-Type"]  # or there would be two
+        response.headers.update({"Content-Type": "application/json", **HEADERS})
+        return response
+
+
 class WireProtocol(WebSocketsSansIOProtocol):
     """uvicorn's protocol, which offers itself as a wire, and waits for no viewer that takes nothing."""
 
     _pong = b""
     _cut: asyncio.TimerHandle | None = None
 
+    def __init__(self, config: Config, *args: Any, **kwargs: Any) -> None:
+        super().__init__(config, *args, **kwargs)
+        self.conn = Handshake(max_size=config.ws_max_size, logger=self.logger)
+
     def handle_connect(self, event: Request) -> None:
         super().handle_connect(event)
-        if not self.close_sent:
+        if self.close_sent:
+            report_junk(self.app_state, self.client)
+        else:
             extensions = self.scope["extensions"]
             extensions[EXTENSION] = self  # type: ignore[assignment]  # an object, where ASGI has a mapping
 
@@ -68,6 +99,10 @@ class WireProtocol(WebSocketsSansIOProtocol):
             super().data_received(data)
         except InvalidState:  # something that has to be answered with a close came before the viewer's own
             self.transport.abort()
+        if self.conn.handshake_exc is not None and not self.handshake_initiated:  # uvicorn would wait for ever
+            report_junk(self.app_state, self.client)
+            self.transport.write(b"".join(self.conn.data_to_send()))
+            self.transport.close()
 
     def handle_ping(self) -> None:
         """Of the pings of a viewer that takes nothing, only the last ones are answered (RFC 6455, 5.5.3)."""

@@ -22,6 +22,14 @@ export function kindOf(type: string): Kind {
   }
 }
 
+// Embeddings, overrides and isolates: they make `exe.gnp` look like `png.exe`, and spill into what follows.
+const DIRECTIONS = /[\u202a-\u202e\u2066-\u2069]/g;
+
+/** Replaces characters that change the direction of writing by marks that people see: `‹U+202E›`. */
+export function withMarks(text: string): string {
+  return text.replace(DIRECTIONS, (found) => `‹U+${found.charCodeAt(0).toString(16).toUpperCase()}›`);
+}
+
 /** Shows a value to people. `undefined` is a row that has not come yet. */
 export function cellText(value: Value | undefined, type: string): string {
   if (value === undefined) return '…';
@@ -32,7 +40,7 @@ export function cellText(value: Value | undefined, type: string): string {
     case 'time':
       return localTime(String(value));
     default:
-      return String(value);
+      return withMarks(String(value));
   }
 }
 
@@ -47,7 +55,7 @@ export function cellTitle(value: Value | undefined, type: string): string {
     case 'number':
       return numberText(value);
     default:
-      return String(value);
+      return withMarks(String(value));
   }
 }
 

@@ -9,6 +9,7 @@ import {
   signal,
   viewChild,
 } from '@angular/core';
+import { withMarks } from './cells.js';
 import type { GridColumn } from './grid.js';
 import { TEXTS } from './texts.js';
 
@@ -34,7 +35,7 @@ import { TEXTS } from './texts.js';
               [disabled]="column.visible && isLast()"
               (change)="visible.emit({ columns: [column.name], visible: box.checked })"
             />
-            {{ column.name }}
+            {{ marked(column.name) }}
           </label>
         }
         <button type="button" (click)="showAll()">{{ texts.showAll }}</button>
@@ -47,6 +48,7 @@ export class ColumnChooser {
   readonly visible = output<{ columns: string[]; visible: boolean }>();
 
   protected readonly texts = TEXTS;
+  protected readonly marked = withMarks;
   protected readonly open = signal(false);
   private readonly host = inject<Host<HTMLElement>>(Host);
   private readonly opener = viewChild.required<ElementRef<HTMLButtonElement>>('opener');

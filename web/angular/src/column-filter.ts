@@ -12,7 +12,7 @@ import {
   viewChild,
 } from '@angular/core';
 import type { Column } from '@evertable/client';
-import { kindOf } from './cells.js';
+import { kindOf, withMarks } from './cells.js';
 import { type ColumnFilter, condition, OPERATORS, type Operator, operands } from './filters.js';
 import { OPERATOR_TEXTS, TEXTS } from './texts.js';
 
@@ -25,7 +25,7 @@ const INPUTS = { date: 'date', time: 'datetime-local' } as Record<string, string
   host: { role: 'dialog', '[attr.aria-label]': 'title()', '(keydown.escape)': 'closed.emit()' },
   template: `
     <form (submit)="submit($event)">
-      <strong>{{ column().name }}</strong>
+      <strong>{{ name() }}</strong>
       <select #operator [attr.aria-label]="texts.condition" (change)="choose(operator.value)">
         @for (each of operators(); track each) {
           <option [value]="each" [selected]="each === chosen()">{{ words[each] }}</option>
@@ -62,7 +62,8 @@ export class ColumnFilterPanel {
 
   protected readonly texts = TEXTS;
   protected readonly words = OPERATOR_TEXTS;
-  protected readonly title = computed(() => TEXTS.filterOf(this.column().name));
+  protected readonly name = computed(() => withMarks(this.column().name));
+  protected readonly title = computed(() => TEXTS.filterOf(this.name()));
   protected readonly operators = computed(() => OPERATORS[kindOf(this.column().type)]);
   protected readonly kind = computed(() => INPUTS[kindOf(this.column().type)] ?? 'text');
   protected readonly isNumber = computed(() => kindOf(this.column().type) === 'number');

@@ -1,6 +1,6 @@
 import type { Column, Page, Value } from '@evertable/client';
 import type { ColDef, GridApi } from 'ag-grid-community';
-import { cellText, kindOf } from './cells.js';
+import { cellText, kindOf, withMarks } from './cells.js';
 import { Header, type Heads } from './header.js';
 
 /** Looks up the value that is shown in a row of the table now; `undefined` if that row has not come yet. */
@@ -20,7 +20,7 @@ export function columnDefs(
     const kind = kindOf(type);
     return {
       colId: name,
-      headerName: name,
+      headerName: withMarks(name),
       headerComponent: Header,
       headerComponentParams: { heads },
       headerClass: kind === 'number' ? 'live-number' : '',

@@ -1,3 +1,4 @@
+export { withMarks } from './cells.js';
 export { entityTable } from './entity-table.js';
 export {
   EVERTABLE_CLIENT,

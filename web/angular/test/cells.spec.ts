@@ -45,6 +45,17 @@ describe('cells', () => {
     expect(cellText('soon', 'timestamp')).toBe('soon');
   });
 
+  it('marks what would turn the direction of writing', () => {
+    const name = 'invoice\u202egnp.exe\u202c \u2066a\u2069';
+    const shown = 'invoice‹U+202E›gnp.exe‹U+202C› ‹U+2066›a‹U+2069›';
+    expect(cellText(name, 'string')).toBe(shown);
+    expect(cellTitle(name, 'string')).toBe(shown);
+    expect(cellText(`{"name":"${name}"}`, 'json')).toBe(`{"name":"${shown}"}`);
+    expect(cellTitle('\u202e', 'json')).toBe('‹U+202E›');
+    const plain = 'שלום \u200f عربي 👩\u200d👧';
+    expect(cellText(plain, 'string')).toBe(plain);
+  });
+
   it('leaves dates, truths and JSON as they are', () => {
     expect(cellText('2026-11-15', 'date')).toBe('2026-11-15');
     expect(cellText(false, 'boolean')).toBe('false');

@@ -87,6 +87,16 @@ describe('a live table', () => {
     expect(await table.cellText(1, 'balance')).toBe('null');
   });
 
+  it('shows direction overrides as marks, in the cell and on hovering', async () => {
+    const turned = rows.map((row, at) => (at === 2 ? [2, 'invoice\u202egnp.exe', 2000] : row));
+    client.last.send({ columns, rows: turned, total: 50 });
+    await settle();
+    const cell = fixture.nativeElement.querySelector('.ag-row[row-index="2"] [col-id="name"]');
+    cell.dispatchEvent(new MouseEvent('mouseover', { bubbles: true }));
+    expect(cell.textContent).toBe('invoice‹U+202E›gnp.exe');
+    expect(cell.title).toBe('invoice‹U+202E›gnp.exe');
+  });
+
   it('changes cells in place, and makes them flash', async () => {
     await send();
     const cell = fixture.nativeElement.querySelector('.ag-row[row-index="2"] [col-id="name"]');

@@ -60,6 +60,9 @@ public final class StrictParser {
   private void read(byte[] value, byte[] key, int partition, long offset, long timestamp) throws Rejection {
     if (value == null) throw new Rejection("TOMBSTONE", "the record has no value");
     if (!Utf8.valid(value)) throw new Rejection("INVALID_UTF8", "the value is not UTF-8");
+    if (value.length >= 3 && value[0] == (byte) 0xEF && value[1] == (byte) 0xBB && value[2] == (byte) 0xBF) {
+      throw new Rejection("INVALID_JSON", "the value begins with a byte order mark (BOM, EF BB BF); send UTF-8 without one");
+    }
     draft.clear();
     try (JsonParser json = JSON.createParser(value)) {
       readObject(json);

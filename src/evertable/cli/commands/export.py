@@ -19,6 +19,9 @@ def export(
     columns: str = typer.Option("", "--columns", help="Which columns, with commas between them; all if not said."),
     sort: str = typer.Option("", "--sort", help="By which columns, - before a name for descending: -balance,name"),
     filter_: str = typer.Option("", "--filter", help="Which rows: \"balance > 100 and name contains 'a'\""),
+    raw_formulas: bool = typer.Option(
+        False, "--raw-formulas", help="In CSV, leave texts as they are that a spreadsheet would run as formulas."
+    ),
     url: str | None = typer.Option(
         None, "--url", envvar="EVERTABLE_URL", show_default="http://127.0.0.1:10000", help="The server's address."
     ),
@@ -27,7 +30,8 @@ def export(
 ) -> None:
     """Write all rows of a table, as they are at one moment, to a file.
 
-    The file gets its name when it is complete; a failed export leaves nothing.
+    The file gets its name when it is complete; a failed export leaves nothing. In CSV, a text that a spreadsheet
+    would run as a formula gets an apostrophe in front.
 
     Example:  evertable export final_ui -o final.parquet --filter "balance > 100"
     """
@@ -35,15 +39,22 @@ def export(
     from rich.filesize import decimal as size
 
     from evertable.client.client import Client
+    from evertable.client.errors import OutputError
     from evertable.client.export import complete_file, format_of, write_csv
 
     signal.signal(signal.SIGTERM, _end)
     requested, write = ("csv", write_csv) if output == STDOUT else format_of(output)
+    if raw_formulas and requested != "csv":
+        raise OutputError(f"{output} has no formulas: --raw-formulas is for CSV.", "Leave it out.")
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     with (
         Client.given(url, token_file, ca) as client,
         client.table(name).stream(
-            requested, columns.split(",") if columns else None, sort.split(",") if sort else (), filter_
+            requested,
+            columns.split(",") if columns else None,
+            sort.split(",") if sort else (),
+            filter_,
+            raw_formulas=raw_formulas,
         ) as pieces,
     ):
         if output == STDOUT:

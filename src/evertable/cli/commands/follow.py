@@ -91,7 +91,7 @@ def _follow(
     with ExitStack() as ends:
         built = _build_next(config, topics, str(folder / "checkpoint"))
         ends.callback(_delete, topics, built, console)  # after the engine has ended, and its producer with it
-        engine = Engine(EngineSettings(config.engine.master, config.engine.spark.reveal(), log), events.put)
+        engine = Engine(EngineSettings.of(config.engine, log), events.put)
         ends.callback(engine.close)
         if not _open(engine, console, stop):
             return False
@@ -225,6 +225,10 @@ class _Following:
 
 def _lines(config: Config, changes: Changes) -> Iterator[str]:
     from evertable.changelog.ids import partition_and_offset
+    from evertable.client.text import visible
+
+    def plain(text: str) -> str:
+        return escape(visible(text))
 
     def place(row: int) -> str:
         partition, offset = partition_and_offset(row)
@@ -235,10 +239,10 @@ def _lines(config: Config, changes: Changes) -> Iterator[str]:
     for name, batch in zip(names, changes.rows, strict=True):
         columns = batch.schema.names[2:]
         for row, _, *values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            cells = "  ".join(f"[dim]{escape(c)}[/] {escape(str(v))}" for c, v in zip(columns, values, strict=True))
+            cells = "  ".join(f"[dim]{plain(c)}[/] {plain(str(v))}" for c, v in zip(columns, values, strict=True))
             yield f"[cyan]{name:<{width}}[/] {place(row):>8}  {cells}"
     for pair in changes.pairs.to_pylist():
         yield f"[green]{'match':<{width}}[/] {names[0]} {place(pair['left'])} ↔ {names[1]} {place(pair['right'])}"
     for reject in changes.rejects.to_pylist():
         where = f"{names[reject['side']]} {reject['partition']}@{reject['offset']}"
-        yield f"[red]{'reject':<{width}}[/] {where}  {escape(reject['reason'])}"
+        yield f"[red]{'reject':<{width}}[/] {where}  {plain(reject['reason'])}"

@@ -38,7 +38,8 @@ def tail(
     """Show a live table until Ctrl-C, also over swaps and restarts.
 
     In a pipe: the rows of the first page, then those that are new or have changed, as TSV with a line of names or as
-    JSON lines, the newest last. Rows that come and go between two pages are not shown.
+    JSON lines, the newest last. Rows that come and go between two pages are not shown. Control characters are escaped
+    as in JSON; in TSV a backslash is doubled.
 
     Example:  evertable tail final_ui --sort -balance --filter "accountType = 'chq'"
     """
@@ -82,9 +83,9 @@ def _drawing(name: str, page: Page | None, state: State, height: int) -> Rendera
     from rich.table import Table
     from rich.text import Text
 
-    from evertable.client.text import text
+    from evertable.client.text import text, visible
 
-    title = Text(_visible(name), style="bold", no_wrap=True, overflow="ellipsis")
+    title = Text(visible(name), style="bold", no_wrap=True, overflow="ellipsis")
     if page is not None:
         title.append(f"  generation {page.generation}, publication {page.publication}, {page.total:,} rows", "default")
     title.append(f"  {state}", "green" if state == "live" else "yellow")
@@ -93,19 +94,14 @@ def _drawing(name: str, page: Page | None, state: State, height: int) -> Rendera
     table = Table()
     for column in page.columns:
         table.add_column(
-            Text(_visible(column.name)), justify="right" if column.type.kind in _NUMBERS else "left", no_wrap=True
+            Text(visible(column.name)), justify="right" if column.type.kind in _NUMBERS else "left", no_wrap=True
         )
     for row in page.rows[: max(height - _AROUND, 1)]:
-        table.add_row(*(Text(_visible(text(value))) for value in row))
+        table.add_row(*(Text(visible(text(value))) for value in row))
     return Group(title, table)
 
 
 _NUMBERS = frozenset({"int", "long", "float", "double", "decimal"})
-
-
-def _visible(text: str) -> str:
-    """Without what would move the cursor or colour the terminal."""
-    return "".join(char if char.isprintable() else "·" for char in text)
 
 
 def _print(watch: Watch, *, as_json: bool, upside_down: bool) -> None:

@@ -1,5 +1,5 @@
 import type { Page } from '@evertable/client';
-import { asked, fieldsOf, said, wiringOf } from './wiring';
+import { asked, fieldsOf, said, text, wiringOf } from './wiring';
 
 describe('a wiring', () => {
   it('is read from the columns, whatever the sources are called', () => {
@@ -24,6 +24,11 @@ describe('a wiring', () => {
     expect(asked({ usersTopic: 'users_v2', accountsTopic: null, joinType: '' })).toBe('users from users_v2');
     expect(asked({ usersTopic: null, accountsTopic: null, joinType: 'inner' })).toBe('inner join');
     expect(asked({ usersTopic: null, accountsTopic: null, joinType: null })).toBe('nothing that can be read');
+  });
+
+  it('cannot turn the direction of the page', () => {
+    expect(asked({ usersTopic: 'users\u202e2v', joinType: '' })).toBe('users from users‹U+202E›2v');
+    expect(text('\u2067why')).toBe('‹U+2067›why');
   });
 
   it('comes as rows of a page', () => {

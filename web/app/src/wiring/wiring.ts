@@ -1,3 +1,4 @@
+import { withMarks } from '@evertable/angular';
 import type { Page, Value } from '@evertable/client';
 
 /** A row of an operators' table, by column. */
@@ -46,8 +47,9 @@ export function asked(row: Fields): string {
   return [...parts, ...(join ? [`${join} join`] : [])].join(', ') || 'nothing that can be read';
 }
 
+/** Shows a value of an operators' table; others may have written it, so direction overrides are marked. */
 export function text(value: Value | undefined): string {
-  return value === null || value === undefined ? '' : String(value);
+  return value === null || value === undefined ? '' : withMarks(String(value));
 }
 
 export function count(value: Value | undefined): number {

@@ -1,0 +1,67 @@
+"""The server against its own description: requests that schemathesis makes up from it, good ones and bad ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+from schemathesis import Case
+from tests.server.conftest import settings as server_settings
+from tests.server.conftest import table
+from tests.server.test_openapi import accept, go_back, topics
+
+from evertable.config.columns import parse_columns
+from evertable.server.live import create_live_app
+from evertable.server.openapi import description
+from evertable.server.run import ServerThread
+from evertable.tables.catalog import Catalog
+
+EXAMPLES = 40  # for each address
+TYPES = {
+    "userId": "string",
+    "age": "long",
+    "score": "double",
+    "money": "decimal(10,2)",
+    "at": "timestamp",
+    "doc": "json",
+}
+
+
+def flow() -> Mapping[str, Any]:
+    return {
+        "flow": {"rows_per_s": 0.5, "data_age_s": 1.0, "lag": 3},
+        "build": {"generation": 4, "fraction": 0.5, "rows": 10},
+    }
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ServerThread]:
+    catalog = Catalog([], {"users": table(parse_columns(TYPES), [("u1", 36, 0.5, None, None, "{}")])})
+    chosen = server_settings()
+    app, _ = create_live_app(catalog, chosen, control=accept, rollback=go_back, topics=topics, status=flow)
+    with ServerThread(app, chosen) as running:
+        yield running
+
+
+def narrowed() -> dict[str, Any]:
+    """What a server serves (tests/server/test_openapi.py), with names and filters of our table instead of any text."""
+    whole = description()
+    parameters = whole["components"]["parameters"]
+    parameters["name"]["schema"]["enum"] = ["users"]
+    parameters["columns"]["schema"]["items"]["enum"] = ["", *TYPES]  # an empty one counts as not given
+    parameters["sort"]["schema"]["items"]["enum"] = ["", *TYPES, *(f"-{name}" for name in TYPES)]
+    parameters["filter"]["schema"]["enum"] = ["", "age > 3 and userId contains 'u'", "money is null or score < 1e3"]
+    return whole
+
+
+schema = schemathesis.openapi.from_dict(narrowed())
+
+
+@schema.parametrize()
+@settings(max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+def test_answers_are_as_described(case: Case[Any], server: ServerThread) -> None:
+    """No request ends in a 500; each answer has a described status, type and body; only what is invalid is refused."""
+    case.call_and_validate(base_url=server.url, timeout=30)

@@ -1,0 +1,288 @@
+"""Wrong tokens are counted, logged sparingly and slowed down; junk fills no log, and answers repeat no secrets."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import socket
+from typing import Any
+
+import httpx
+import pytest
+from pydantic import SecretStr
+from starlette.types import Message, Receive, Scope, Send
+from tests.server.conftest import Serve
+from tests.server.test_gate import greeting
+from tests.waiting import wait_until
+
+from evertable.server.gate import HEADERS, Gate
+from evertable.server.run import ServerThread
+from evertable.server.security import Rules
+from evertable.server.strangers import MAX_ADDRESSES, MAX_DELAY_S, MAX_HELD, JunkConnections, WrongTokens
+from evertable.tables.catalog import Catalog
+
+TOKEN = "correct-horse-battery-staple"  # noqa: S105 - a test's
+ENCODED = "Y29ycmVjdC1ob3JzZS1iYXR0ZXJ5LXN0YXBsZQ"  # the same, as a WebSocket offers it
+
+HELLO_TLS = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200)
+UPGRADE = b"GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+KEY = b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
+POST = b"POST /api/control HTTP/1.1\r\nHost: localhost\r\n"
+
+NO_REQUESTS = [
+    HELLO_TLS,
+    b"\x00" * 100,
+    b"garbage\r\n\r\n",
+    b"GET /\xff HTTP/1.1\r\n\r\n",
+    POST + b"Content-Length: 10\r\nContent-Length: 11\r\n\r\n",
+    POST + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\nZZ\r\n",
+    b"GET /api/tables HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n",
+    UPGRADE + b"\r\n",
+    UPGRADE + b"Sec-WebSocket-Key: \xff\xfe\r\nSec-WebSocket-Version: 13\r\n\r\n",
+    UPGRADE + KEY + b"Origin: a\r\nOrigin: b\r\n\r\n",
+    UPGRADE + KEY + b"X: " + b"x" * 9_000 + b"\r\n\r\n",
+    UPGRADE + KEY + b"X: x\r\n" * 200 + b"\r\n",
+]
+ENDED_EARLY = [b"", b"GET / HTTP/1.1\r\nHost: loc", POST + b"Content-Length: 10\r\n\r\n{}"]
+
+
+class Clock:
+    now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Sleeps:
+    """Instead of asyncio.sleep: notes how long, and lasts until it is opened."""
+
+    def __init__(self, *, opened: bool = True) -> None:
+        self.seconds: list[float] = []
+        self.open = asyncio.Event()
+        if opened:
+            self.open.set()
+
+    async def __call__(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+        await self.open.wait()
+
+
+def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+def answer_to(port: int, sent: bytes, *, ended: bool = False) -> bytes:
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(sent)
+        if ended:
+            connection.shutdown(socket.SHUT_WR)
+        seen = b""
+        while part := connection.recv(10_000):
+            seen += part
+        return seen
+
+
+def metric(url: str, name: str, headers: dict[str, str] | None = None) -> float:
+    text = httpx.get(f"{url}/metrics", headers=headers).text
+    return next(float(line.split()[1]) for line in text.splitlines() if line.startswith(f"{name} "))
+
+
+def test_one_line_for_each_address_and_minute(caplog: pytest.LogCaptureFixture) -> None:
+    """It says how many it stands for; the delay doubles within a minute, up to a limit."""
+    clock, sleeps = Clock(), Sleeps()
+
+    async def guess() -> None:
+        tokens = WrongTokens(clock, sleeps)
+        for _ in range(20):
+            await tokens.seen("192.0.2.7")
+        await tokens.seen("192.0.2.8")
+        clock.now += 61
+        await tokens.seen("192.0.2.7")
+        assert tokens.total == 22
+
+    asyncio.run(guess())
+    assert sleeps.seconds[:4] == [0.1, 0.2, 0.4, 0.8]
+    assert set(sleeps.seconds[5:20]) == {MAX_DELAY_S}
+    assert sleeps.seconds[20:] == [0.1, 0.1]
+    advice = "If it should get in, check its token."
+    assert lines(caplog) == [
+        f"A request from 192.0.2.7 had a wrong token. {advice}",
+        f"A request from 192.0.2.8 had a wrong token. {advice}",
+        f"A request from 192.0.2.7 had a wrong token, and 19 more since the last such line. {advice}",
+    ]
+
+
+def test_a_network_of_ipv6_counts_as_one_address(caplog: pytest.LogCaptureFixture) -> None:
+    sleeps = Sleeps()
+
+    async def guess() -> None:
+        tokens = WrongTokens(Clock(), sleeps)
+        for last in range(5):
+            await tokens.seen(f"2001:db8::{last:x}")
+
+    asyncio.run(guess())
+    assert len(set(sleeps.seconds)) == 5
+    assert [line.split()[3] for line in lines(caplog)] == ["2001:db8::/64"]
+
+
+def test_many_addresses_take_no_more_memory(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.ERROR, "evertable")
+    tokens = WrongTokens(Clock(), Sleeps())
+
+    async def guess() -> None:
+        for number in range(MAX_ADDRESSES + 100):
+            await tokens.seen(f"host {number}")
+
+    asyncio.run(guess())
+    assert len(tokens._counts._minutes) == MAX_ADDRESSES
+
+
+def test_guessing_never_delays_the_right_token() -> None:
+    """While as many wrong ones are held back as can be, from the same address; more than that are answered at once."""
+
+    async def guess() -> None:
+        sleeps = Sleeps(opened=False)
+        gate = Gate(_fine, Rules(SecretStr(TOKEN)), WrongTokens(Clock(), sleeps))
+        held = [asyncio.create_task(_status(gate, "wrong")) for _ in range(MAX_HELD)]
+        while len(sleeps.seconds) < MAX_HELD:
+            await asyncio.sleep(0)
+        assert await _status(gate, TOKEN) == 200
+        assert await _status(gate, "wrong") == 401
+        assert not any(task.done() for task in held)
+        sleeps.open.set()
+        assert set(await asyncio.gather(*held)) == {401}
+
+    asyncio.run(guess())
+
+
+async def _fine(_scope: Scope, _receive: Receive, send: Send) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _status(gate: Gate, token: str) -> int:
+    sent: list[Message] = []
+    scope = {
+        "type": "http",
+        "path": "/api/tables",
+        "method": "GET",
+        "scheme": "http",
+        "client": ("192.0.2.7", 1),
+        "headers": [(b"authorization", f"Bearer {token}".encode())],
+    }
+
+    async def receive() -> Message:
+        raise AssertionError("nothing reads the body")
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await gate(scope, receive, send)
+    return int(sent[0]["status"])
+
+
+def test_wrong_tokens_of_a_real_server(serve: Serve, catalog: Catalog, caplog: pytest.LogCaptureFixture) -> None:
+    """Over HTTP and over a socket; missing ones are no guesses."""
+    server = serve(catalog, {"token": TOKEN}, websocket=greeting)
+    for headers in ({}, {"Authorization": "Bearer x"}, {"Authorization": "Bearer y"}):
+        assert httpx.get(f"{server.url}/api/tables", headers=headers).status_code == 401
+    offer = b"Sec-WebSocket-Protocol: evertable.v1, bearer.eA\r\n\r\n"
+    assert answer_to(server.port, UPGRADE + KEY + offer).startswith(b"HTTP/1.1 401")
+    assert metric(server.url, "evertable_wrong_tokens_total", {"Authorization": f"Bearer {TOKEN}"}) == 3
+    assert [line.partition(". ")[0] for line in lines(caplog)] == ["A request from 127.0.0.1 had a wrong token"]
+
+
+def test_junk_writes_one_line_a_minute(serve: Serve, catalog: Catalog, caplog: pytest.LogCaptureFixture) -> None:
+    """TLS, garbage, bad bodies and bad handshakes; all are refused, counted, and summarised in the log."""
+    server = serve(catalog, websocket=greeting)
+    for sent in NO_REQUESTS:
+        assert answer_to(server.port, sent).startswith(b"HTTP/1.1 4"), sent
+    for sent in ENDED_EARLY:
+        answer_to(server.port, sent, ended=True)
+    assert metric(server.url, "evertable_junk_connections_total") == len(NO_REQUESTS)
+    server.stop()
+    assert lines(caplog) == [
+        "A connection from 127.0.0.1 sent no valid HTTP request. Does a client use https or another protocol here?"
+    ]
+
+
+def test_the_summary_says_how_many(caplog: pytest.LogCaptureFixture) -> None:
+    clock = Clock()
+    junk = JunkConnections(clock)
+    for _ in range(1_000):
+        junk.seen("192.0.2.7")
+    clock.now += 60
+    junk.seen("192.0.2.9")
+    assert [line.partition(". ")[0] for line in lines(caplog)] == [
+        "A connection from 192.0.2.7 sent no valid HTTP request",
+        "A connection from 192.0.2.9 sent no valid HTTP request, and 999 more did since the last such line",
+    ]
+
+
+def test_a_request_under_way_does_not_see_junk_behind_it(serve: Serve, catalog: Catalog) -> None:
+    """A good request is answered, whatever follows on its connection."""
+    server = serve(catalog)
+    seen = answer_to(server.port, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGARBAGE\r\n\r\n")
+    assert seen.startswith(b"HTTP/1.1 200")
+    assert b"HTTP/1.1 400" in seen
+
+
+@pytest.mark.parametrize(
+    "offer",
+    [
+        f"evertable.v1, bearer.{ENCODED} x",
+        f"evertable.v1; bearer.{ENCODED}",
+        f'evertable.v1, "bearer.{ENCODED}"',
+        f"evertable.v1, bearer.{ENCODED}\xff",
+        f"evertable.v1, bearer:{TOKEN}/",
+    ],
+)
+def test_a_malformed_subprotocol_is_the_gates_to_refuse(
+    serve: Serve, catalog: Catalog, caplog: pytest.LogCaptureFixture, offer: str
+) -> None:
+    """With its condition and headers; neither answer nor log repeats what was offered."""
+    caplog.set_level(logging.DEBUG)
+    server = serve(catalog, {"token": TOKEN}, websocket=greeting)
+    line = b"Sec-WebSocket-Protocol: " + offer.encode("latin-1") + b"\r\n\r\n"
+    head, body = _parts(answer_to(server.port, UPGRADE + KEY + line))
+    assert head["status"] == "400"
+    assert {name: head.get(name.lower()) for name in HEADERS} == HEADERS
+    assert json.loads(body)["condition"] == "SUBPROTOCOL_INVALID"
+    server.stop()
+    said = body + "".join(record.getMessage() + str(record.exc_text) for record in caplog.records)
+    assert [secret for secret in (ENCODED, TOKEN) if secret in said] == []
+
+
+def test_a_padded_token_opens_a_socket(serve: Serve, catalog: Catalog) -> None:
+    """Base64 with its padding, which is no token by RFC 9110, is one here."""
+    server = serve(catalog, {"token": TOKEN}, websocket=greeting)
+    sent = UPGRADE + KEY + f"Sec-WebSocket-Protocol: evertable.v1, bearer.{ENCODED}==\r\n\r\n".encode()
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+        connection.sendall(sent)
+        assert connection.recv(12) == b"HTTP/1.1 101"
+
+
+def test_other_bad_handshakes_repeat_nothing_either(serve: Serve, catalog: Catalog) -> None:
+    server = serve(catalog, {"token": TOKEN}, websocket=greeting)
+    for bad in (f"Sec-WebSocket-Key: {TOKEN}\r\n", f"Sec-WebSocket-Key: x\r\nSec-WebSocket-Version: {TOKEN}\r\n"):
+        head, body = _parts(answer_to(server.port, UPGRADE + bad.encode() + b"\r\n"))
+        assert (head["status"], json.loads(body)["condition"]) == ("400", "HANDSHAKE_INVALID")
+        assert head["x-content-type-options"] == "nosniff"
+        assert TOKEN not in body
+
+
+def test_a_handshake_that_is_too_long_holds_no_connection(serve: Serve, catalog: Catalog) -> None:
+    """It is answered and its connection closed; nothing waits for more."""
+    server: ServerThread = serve(catalog, websocket=greeting)
+    assert answer_to(server.port, UPGRADE + KEY + b"X: " + b"x" * 9_000 + b"\r\n\r\n").startswith(b"HTTP/1.1 431")
+    uvicorn: Any = server._server._uvicorn
+    wait_until(lambda: not uvicorn.server_state.connections, "connections end")
+
+
+def _parts(answer: bytes) -> tuple[dict[str, str], str]:
+    """Status and headers, and the body."""
+    head, _, body = answer.decode("latin-1").partition("\r\n\r\n")
+    first, *rest = head.split("\r\n")
+    headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in rest)}
+    return {"status": first.split()[1], **headers}, body
