@@ -1,8 +1,8 @@
 """For maintainers: writes sbom.cdx.json, the software bill of materials in CycloneDX, from the lock files.
 
-It lists what the lock files pin, with versions and hashes. Licences are read from the metadata of installed or downloaded
-Python packages, from the poms of the jars, and from web/package-lock.json. There is no time, no random number and no
-address in it: the same lock files give the same file.
+It lists what the lock files pin, with versions and hashes. Licences are read from the metadata of Python packages, from
+the poms of the jars, and from web/package-lock.json. There is no time, no random number and no address in it: the same
+lock files give the same file.
 """
 
 import base64

@@ -71,8 +71,8 @@ def retrieve(
     """Downloads the jars somewhere below a folder, and with ``transitive`` all that they need; says where each is.
 
     ``quick`` is for a caller who checks the jars: neither poms nor checksum files are asked for, which makes it five
-    times as fast. ``arrived`` is told how many jars have come so far. ``descriptors`` is a folder that gets Ivy's form of
-    each jar's pom, as ``group/artifact/version/ivy.xml``.
+    times as fast. ``arrived`` is told how many jars have come so far. ``descriptors`` is a folder that gets Ivy's form
+    of each jar's pom, as ``group/artifact/version/ivy.xml``.
     """
     with tempfile.TemporaryDirectory(prefix="evertable-ivy-") as scratch:
         module, no_poms = Path(scratch) / "ivy.xml", Path(scratch) / "ivysettings.xml"
