@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
 from tests.serving.conftest import Configured, Pair
 from tests.serving.rig import ACCOUNTS, USERS, App, Records
 from tests.serving.trouble import fresh_name, make_topic
@@ -113,3 +118,36 @@ def test_the_configuration_wins_over_the_remembered_topics_of_other_sources(
     with App(after) as again:
         assert again.wait_live()["joinType"] == "inner"
         assert not any("is dropped" in line for line in again.logs)
+
+
+def test_a_forgotten_app_leaves_nothing_but_its_sources(
+    broker: EmbeddedBroker, configured: Configured, pairs: dict[str, Pair], tmp_path: Path
+) -> None:
+    """It is refused while it runs; then the next start of the same configuration is a first one."""
+    configuration = configured()
+
+    def forget() -> subprocess.CompletedProcess[str]:
+        program = [sys.executable, "-c", "from evertable.cli import main; main()"]
+        command = [*program, "forget", configuration.app, "--yes", "--kafka", broker.bootstrap]
+        env = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
+        return subprocess.run(command, capture_output=True, text=True, env=env, timeout=120, check=False)
+
+    def topics() -> set[str]:
+        return set(AdminClient({"bootstrap.servers": broker.bootstrap}).list_topics(timeout=30).topics)
+
+    with App(configuration, folder=tmp_path / "evertable") as app:
+        app.wait_live()
+        assert app.verdict(app.control({"joinType": "inner"}))["result"] == "applied"
+        refused = forget()
+        assert refused.stderr.startswith(f"[APP_RUNNING] The app '{configuration.app}' is running")
+        assert app.url in refused.stderr
+    before = topics()
+    done = forget()
+    assert (done.returncode, done.stderr) == (0, "")
+    own = f"evertable.{configuration.app}"
+    assert before - topics() == {f"{own}.control", f"{own}.g000002", f"{own}.state"}
+    assert set(pairs["a"]) <= topics()
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    with App(configuration, folder=tmp_path / "evertable") as again:
+        status = again.wait_live()
+        assert (status["generation"], status["joinType"]) == (1, "left")
