@@ -16,8 +16,7 @@ from evertable.changelog.names import topic_name
 from evertable.cli.app import build_app
 from evertable.config import KafkaProperties, load
 from evertable.config.models import Changelog
-from evertable.config.names import STATE
-from evertable.config.swaps import Control
+from evertable.config.names import CONTROL, STATE
 from evertable.engine.process import ARRIVAL_S
 from evertable.engine.session import LOCAL_SETTINGS, LOCAL_SLOTS, RELEASE_S, SETTINGS, slots_of
 from evertable.generations import serving
@@ -106,7 +105,7 @@ def rights() -> dict[str, set[str]]:
 
 def test_the_names_of_its_own_topics() -> None:
     state = StateTopic(KafkaProperties.of({"bootstrap.servers": "localhost:1"}), PREFIX, APP)
-    assert set(rights()) >= {Control().topic, state.topic, f"{PREFIX}.{APP}"}
+    assert set(rights()) >= {f"{PREFIX}.{APP}.{CONTROL}", state.topic, f"{PREFIX}.{APP}"}
     assert state.topic == f"{PREFIX}.{APP}.{STATE}"
     assert state._transactional_id == f"{PREFIX}.{APP}"
     prefixes = [name for name in rights() if name and topic_name(PREFIX, APP, 1).startswith(name)]
@@ -124,6 +123,7 @@ CALLS = {
     "control/topic.py": {"create_topics", "describe_topics"},
     "state/state_log.py": {"create_topics"},
     "state/state_topic.py": {"init_transactions"},
+    "generations/forgetting.py": {"delete_topics"},
     "generations/topic_ids.py": {"describe_topics", "list_offsets"},
     "generations/watch.py": {"list_offsets"},
 }
@@ -143,7 +143,7 @@ def test_the_rights_are_those_of_the_calls_in_the_code() -> None:
             found[name] = calls
     assert found == CALLS
     everywhere = {"Read", "Describe"}
-    assert rights()[Control().topic] == {*everywhere, "Write", "Create"}
+    assert rights()[f"{PREFIX}.{APP}.{CONTROL}"] == {*everywhere, "Write", "Create"}
     assert rights()[f"{PREFIX}.{APP}.{STATE}"] == {*everywhere, "Write", "Create"}
     assert rights()[f"{PREFIX}.{APP}.g"] == {*everywhere, "Write", "Create", "Delete"}
     assert rights()[f"{PREFIX}.{APP}"] == {"Write", "Describe"}

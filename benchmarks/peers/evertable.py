@@ -37,7 +37,6 @@ class Evertable:
         settings: dict[str, Any] = {
             "app": f"bench-{time.time_ns()}",
             "kafka": {"bootstrap.servers": self._bootstrap},
-            "control": {"topic": f"bench-control-{time.time_ns()}"},
             "sources": {
                 name: {"topic": topic, "key": "userId", "columns": columns} for name, topic, columns in sources
             },

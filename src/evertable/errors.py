@@ -27,6 +27,7 @@ EvertableError
 ├── ChangelogError             CHANGELOG_FORMAT        a record that this version cannot read
 ├── StateFormatError           STATE_FORMAT            a state topic that this version cannot use
 ├── AppRunningError            APP_RUNNING             the app to be started is running already
+├── AppNotFoundError           APP_NOT_FOUND           the app to be forgotten has no topics and no files
 ├── FencedError                FENCED                  another orchestrator of the same app took over
 ├── ControlReadOnlyError       CONTROL_READ_ONLY       the control topic may not be written to
 └── RequestError                                       what a viewer asked for cannot be met: docs/PROTOCOL.md
@@ -233,6 +234,10 @@ class StateFormatError(EvertableError):
 
 class AppRunningError(EvertableError):
     condition = "APP_RUNNING"
+
+
+class AppNotFoundError(EvertableError):
+    condition = "APP_NOT_FOUND"
 
 
 class FencedError(EvertableError):

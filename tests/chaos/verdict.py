@@ -10,7 +10,7 @@ from tests.chaos.oracle import differences, expected, shown
 from tests.chaos.server import Built
 from tests.chaos.stage import Stage
 from tests.chaos.topics import Recreation, wired
-from tests.serving.trouble import own_topics
+from tests.serving.trouble import changelogs
 
 from evertable.client import Client
 from evertable.config.joins import JoinType
@@ -141,11 +141,11 @@ def _left(stage: Stage) -> Iterator[str]:
     """Of all generations only the live one has a changelog and a checkpoint."""
     number = stage.server.life.status["generation"]
     name = f"g{number:06d}"
-    topics = [f"evertable.{stage.app}.{name}", f"evertable.{stage.app}.state"]
+    topics = [f"evertable.{stage.app}.{name}"]
     folder = stage.disk.folder / stage.app
 
     def found() -> tuple[list[str], list[str]]:
-        return own_topics(stage.broker.bootstrap, stage.app), sorted(path.name for path in folder.iterdir())
+        return changelogs(stage.broker.bootstrap, stage.app), sorted(path.name for path in folder.iterdir())
 
     with suppress(AssertionError):
         stage.wait(lambda: found() == (topics, [name]), "only the live generation's files and topics", SETTLE_S)

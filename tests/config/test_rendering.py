@@ -37,7 +37,7 @@ kafka:
   sasl.password: '********'
 control:
   enabled: true
-  topic: evertable-control
+  topic: evertable.shop.control
 sources:
   'on':
     topic: t

@@ -18,8 +18,8 @@ Problems = Callable[..., tuple[str, ...]]
 
 def test_defaults(load_text: Load) -> None:
     config = load_text()
-    assert (config.control, config.swap) == (Control(), Swap())
-    assert (config.control.enabled, config.control.topic) == (True, "evertable-control")
+    assert (config.control, config.swap) == (Control(topic="evertable.demo.control"), Swap())
+    assert config.control.enabled
     assert (config.swap.mode, config.swap.timeout_s) == (SwapMode.WARM, 120)
     assert (config.swap.linger_s, config.swap.max_lingering) == (8, 2)
 
@@ -56,6 +56,8 @@ def test_no_linger_and_no_control_topic(load_text: Load, minimal: str) -> None:
         ("control: {topic: evertable.demo.g000001}", "control.topic: 'evertable.demo.g000001' is a changelog"),
         ("control: {topic: evertable.demo.state}", "control.topic: 'evertable.demo.state' is the state topic"),
         ("control: {topic: users_v1}", "sources.users.topic: 'users_v1' is the control topic"),
+        ("app: a b", "app: 'a b' is not allowed in a topic's name"),
+        ("changelog: {prefix: a b}", "changelog.prefix: 'a b' is not allowed in a topic's name"),
     ],
 )
 def test_problems(problems: Problems, minimal: str, written: str, problem: str) -> None:
@@ -67,6 +69,28 @@ def test_problems(problems: Problems, minimal: str, written: str, problem: str) 
 def test_without_a_control_topic_its_name_is_free(load_text: Load, minimal: str) -> None:
     config = load_text(minimal + "control: {enabled: no, topic: users_v1}\n")
     assert config.left.topic == "users_v1"
+
+
+@pytest.mark.parametrize(
+    ("written", "topic"),
+    [
+        ("app: shop\n", "evertable.shop.control"),
+        ("app: 7\nchangelog: {prefix: a.b}\n", "a.b.7.control"),
+        ("control: {topic: null}\n", "evertable.demo.control"),
+        ("control: {topic: shared}\n", "shared"),
+        ("control: {topic: evertable.demo.control}\n", "evertable.demo.control"),
+    ],
+)
+def test_each_app_has_a_control_topic_of_its_own(load_text: Load, minimal: str, written: str, topic: str) -> None:
+    """Unless another one is configured."""
+    assert load_text(minimal + written).control.topic == topic
+
+
+def test_the_own_control_topic_is_no_source_even_if_it_is_not_used(problems: Problems, minimal: str) -> None:
+    """`evertable forget` deletes it."""
+    text = minimal.replace("topic: users_v1", "topic: evertable.demo.control") + "control: {topic: shared}\n"
+    expected = "sources.users.topic: 'evertable.demo.control' is the default control topic of this app"
+    assert [one.startswith(expected) for one in problems(text)] == [True]
 
 
 def test_the_wiring(load_text: Load) -> None:
@@ -101,7 +125,7 @@ def test_a_source_that_is_not_joined_keeps_its_topic(load_text: Load, minimal: s
         ("x" * 250, "sources.users.topic: a topic's name has at most 249 characters, not 250"),
         ("evertable.demo.g12", "sources.users.topic: 'evertable.demo.g12' is a changelog of Evertable's own"),
         ("evertable.demo.state", "sources.users.topic: 'evertable.demo.state' is the state topic of Evertable's own"),
-        ("evertable-control", "sources.users.topic: 'evertable-control' is the control topic"),
+        ("evertable.demo.control", "sources.users.topic: 'evertable.demo.control' is the control topic"),
     ],
 )
 def test_what_a_file_may_not_say_a_wiring_may_not(load_text: Load, topic: str, problem: str) -> None:

@@ -138,7 +138,7 @@ DEEP = "[" * 100_000 + "]" * 100_000
         ('{"usersTopic": ".."}', "INVALID_TOPIC_NAME", "usersTopic: '..' cannot name a topic"),
         (f'{{"usersTopic": "{"x" * 250}"}}', "INVALID_TOPIC_NAME", "usersTopic: a topic's name has at most 249"),
         ('{"usersTopic": "\\u001b[31m"}', "INVALID_TOPIC_NAME", "usersTopic: '\ufffd[31m' is not allowed"),
-        ('{"usersTopic": "evertable-control"}', "RESERVED_TOPIC", "usersTopic: 'evertable-control' is the control top"),
+        ('{"usersTopic": "evertable.demo.control"}', "RESERVED_TOPIC", "usersTopic: 'evertable.demo.control' is the"),
         (
             '{"accountsTopic": "evertable.demo.g000001"}',
             "RESERVED_TOPIC",
@@ -215,8 +215,8 @@ def test_keys_are_named_after_the_sources() -> None:
     verdict = resolve(b'{"peopleTopic": "p", "itemsTopic": "i"}', WANTED, keys)
     assert isinstance(verdict, Resolved)
     assert (verdict.wiring.left_topic, len(verdict.warnings)) == ("p", 1)
-    keys = keys_of(config("a", "b", control={"enabled": False}))
-    assert isinstance(resolve(b'{"aTopic": "evertable-control"}', WANTED, keys), Resolved)
+    keys = keys_of(config("a", "b", control={"enabled": False, "topic": "shared"}))
+    assert isinstance(resolve(b'{"aTopic": "shared"}', WANTED, keys), Resolved)
 
 
 def test_a_message_for_a_wiring() -> None:

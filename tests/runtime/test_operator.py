@@ -90,7 +90,7 @@ def test_a_wheel_carries_the_operator_and_all_data_files(tmp_path: Path) -> None
 def test_building_a_wheel_without_the_operator_fails_with_the_next_step(tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     clone.mkdir()
-    for name in ("pyproject.toml", "README.md", "LICENSE", "scripts", "jvm"):
+    for name in ("pyproject.toml", "README.md", "LICENSE", "sbom.cdx.json", "scripts", "jvm"):
         (clone / name).symlink_to(ROOT / name)
     shutil.copytree(ROOT / "src", clone / "src", ignore=shutil.ignore_patterns("*.jar", "__pycache__"))
     done = subprocess.run(hatch("wheel", tmp_path), cwd=clone, check=False, capture_output=True, text=True)

@@ -122,7 +122,7 @@ def rights(app: str, topics: tuple[str, ...]) -> dict[str, Right]:
     return {
         "users": (TOPIC, topics[0], "READ DESCRIBE DESCRIBE_CONFIGS"),
         "accounts": (TOPIC, topics[1], "READ DESCRIBE DESCRIBE_CONFIGS"),
-        "control": (TOPIC, f"{app}-control", "READ DESCRIBE WRITE CREATE"),
+        "control": (TOPIC, f"evertable.{app}.control", "READ DESCRIBE WRITE CREATE"),
         "state": (TOPIC, f"evertable.{app}.state", "READ WRITE DESCRIBE CREATE"),
         "changelogs": (PREFIXED, f"evertable.{app}.g", "READ WRITE DESCRIBE CREATE DELETE"),
         "lock": (TRANSACTIONAL, f"evertable.{app}", "WRITE DESCRIBE"),

@@ -33,9 +33,10 @@ def pairs(new_topic: Callable[..., str], records: Records) -> dict[str, Pair]:
 
 @pytest.fixture
 def configured(broker: EmbeddedBroker, pairs: dict[str, Pair], tmp_path: Path) -> Configured:
-    """A configuration for an app of its own, on the topics of pair a if not said."""
+    """A configuration for an app of its own if not said, on the topics of pair a if not said."""
 
-    def make(topics: Pair | None = None, **sections: Any) -> Config:
-        return config(broker.bootstrap, f"t{uuid.uuid4().hex[:12]}", topics or pairs["a"], tmp_path, **sections)
+    def make(topics: Pair | None = None, app: str = "", **sections: Any) -> Config:
+        name = app or f"t{uuid.uuid4().hex[:12]}"
+        return config(broker.bootstrap, name, topics or pairs["a"], tmp_path, **sections)
 
     return make

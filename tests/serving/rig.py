@@ -34,7 +34,6 @@ def settings(bootstrap: str, app: str, topics: tuple[str, str], folder: Path, **
     return {
         "app": app,
         "kafka": {"bootstrap.servers": bootstrap},
-        "control": {"topic": f"{app}-control"},
         "sources": {
             "users": {"topic": topics[0], "key": "userId", "columns": USERS},
             "accounts": {"topic": topics[1], "key": "userId", "columns": ACCOUNTS},

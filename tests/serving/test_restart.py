@@ -12,7 +12,7 @@ import pytest
 from tests.serving.conftest import Configured, Pair
 from tests.serving.process import Process
 from tests.serving.rig import ACCOUNTS, USERS, App, Http, Records, settings
-from tests.serving.trouble import delete_topic, fresh_name, held_feeds, live_row, make_topic, own_topics
+from tests.serving.trouble import changelogs, delete_topic, fresh_name, held_feeds, live_row, make_topic
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
@@ -37,7 +37,6 @@ def test_killed_at_any_moment_it_comes_back_right(
     configuration: dict[str, Any] = {
         "app": app,
         "kafka": {"bootstrap.servers": broker.bootstrap},
-        "control": {"topic": f"{app}-control"},
         "sources": {
             "users": {"topic": pairs["a"][0], "key": "userId", "columns": USERS},
             "accounts": {"topic": pairs["a"][1], "key": "userId", "columns": ACCOUNTS},
@@ -79,7 +78,7 @@ def test_killed_at_any_moment_it_comes_back_right(
         wait_until(lambda: marks(fourth) == ({"c"}, 31), lambda: f"{marks(fourth)} {fourth.status}")
         assert fourth.said(f"Resuming generation {status['generation']}")
         changelog = f"evertable.{app}.g{status['generation']:06d}"
-        wait_until(lambda: own_topics(broker.bootstrap, app) == [changelog, f"evertable.{app}.state"])
+        wait_until(lambda: changelogs(broker.bootstrap, app) == [changelog])
         checkpoints = tmp_path / "evertable" / "checkpoints" / app
         assert [path.name for path in checkpoints.iterdir()] == [f"g{status['generation']:06d}"]
         assert fourth.end() == 0
@@ -107,7 +106,7 @@ def test_killed_around_the_flip_the_new_generation_is_taken_up(
         assert [row["result"] for row in second.rows("control_raw")] == ["applied"]
         told = [(row["state"], row["reason"]) for row in second.rows("generations", sort="generation")]
         assert told == [("retired", "not taken up again by the next start"), ("live", "")]
-        wait_until(lambda: own_topics(broker.bootstrap, app) == [f"evertable.{app}.g000002", f"evertable.{app}.state"])
+        wait_until(lambda: changelogs(broker.bootstrap, app) == [f"evertable.{app}.g000002"])
         assert [path.name for path in (tmp_path / "checkpoints" / app).iterdir()] == ["g000002"]
         rollback = second.http.post("/api/rollback").json()
         assert second.verdict((rollback["partition"], rollback["offset"]))["result"] == "applied"

@@ -59,10 +59,10 @@ def delete_topic(bootstrap: str, name: str) -> None:
     wait_until(lambda: name not in admin.list_topics(timeout=30).topics)
 
 
-def own_topics(bootstrap: str, app: str) -> list[str]:
-    """Changelogs of the app, and its state."""
+def changelogs(bootstrap: str, app: str) -> list[str]:
+    """The app's changelogs there are."""
     topics = AdminClient({"bootstrap.servers": bootstrap}).list_topics(timeout=30).topics
-    return sorted(name for name in topics if name.startswith(f"evertable.{app}."))
+    return sorted(name for name in topics if name.startswith(f"evertable.{app}.g"))
 
 
 def user(number: int, mark: str = "a") -> dict[str, Any]:

@@ -44,7 +44,7 @@ RECORDS: list[Record] = [
     PreviousWiring(replace(WIRING, join=JoinType.INNER)),
     Numbers(last_generation=8, publication=12),
     ControlOffset(0, 5_000_000_000),
-    ControlOffset(3, 1, "id-of-the-topic"),
+    ControlOffset(3, 1, "id-of-the-topic", "evertable.demo.control"),
     Verdict(0, 17, 1_700_000_000_000, {"usersTopic": " Ü2 ", "joinType": None}, "rejected", "No such topic."),
     GenerationRow(7, WIRING, "live", "2026-01-31T09:00:00+00:00", rows=1_100_000, query_id="q", run_id="r"),
     LastOwner(Owner("f00", "a-host", 4711, "2026-01-31T08:59:00+00:00", claimed=3)),
@@ -68,16 +68,8 @@ def test_a_record_is_read_back_as_it_was(record: Record) -> None:
     assert decode(record.key, encode(record)) == record
 
 
-def test_offsets_count_for_the_topic_that_they_were_read_of() -> None:
-    """One that was made again is read from its beginning; where an id is not known, none can differ."""
-    state = folded(ControlOffset(0, 5, "a"), ControlOffset(1, 6, "b"), ControlOffset(2, 7))
-    assert state.control_after("a") == {0: 5, 2: 7}
-    assert state.control_after("c") == {2: 7}
-    assert state.control_after(None) == {0: 5, 1: 6, 2: 7}
-
-
 def test_offsets_of_earlier_versions_are_read() -> None:
-    """They were written without the topic's id."""
+    """They were written without the topic's id and name."""
     old = b'{"format": 1, "by": "0.0.9", "partition": 3, "next": 12}'
     assert decode("control/3", old) == ControlOffset(3, 12, None)
 
@@ -86,8 +78,8 @@ def test_records_fold_into_what_is_remembered() -> None:
     state = folded(*RECORDS)
     assert (state.live, state.previous) == (LIVE, Wiring("u1", "a1", JoinType.INNER))
     assert (state.last_generation, state.publication) == (8, 12)
-    assert state.control_offsets == {0: 5_000_000_000, 3: 1}
-    assert state.control_ids == {0: None, 3: "id-of-the-topic"}
+    assert {each.partition: each.next for each in state.control.values()} == {0: 5_000_000_000, 3: 1}
+    assert state.control[3] == ControlOffset(3, 1, "id-of-the-topic", "evertable.demo.control")
     assert [(each.offset, each.result) for each in state.verdicts] == [(17, "rejected")]
     assert state.owner == Owner("f00", "a-host", 4711, "2026-01-31T08:59:00+00:00", claimed=3)
     assert [(row.generation, row.rows) for row in state.generations] == [(7, 1_100_000)]

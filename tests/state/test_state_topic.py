@@ -215,7 +215,7 @@ def test_one_that_comes_back_in_the_middle_of_a_takeover_writes_nothing(
     newer.write(ControlOffset(0, 1))
     newer.close()
     state = apps.opened(app).state
-    assert (state.last_generation, state.control_offsets) == (5, {0: 1})
+    assert (state.last_generation, state.control) == (5, {0: ControlOffset(0, 1)})
 
 
 def test_no_number_is_given_twice_however_many_race_for_the_app(apps: Apps, app: str) -> None:

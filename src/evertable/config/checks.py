@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 
 
 def with_defaults(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The raw configuration with each source's name and start, and the join's sides, where they are not given."""
+    """The raw configuration with the control topic, each source's name and start, and the join's sides filled in."""
     filled = dict(data)
+    control = data.get("control") or {}
+    if isinstance(control, Mapping):
+        filled["control"] = _with_topic(control, data)
     sources = data.get("sources")
     if not isinstance(sources, Mapping):
         return filled
@@ -34,6 +37,17 @@ def with_defaults(data: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(tables, Mapping) and isinstance(filled.get("join"), Mapping):
         filled["tables"] = _with_tables(tables, filled["join"], [str(name) for name in sources])
     return filled
+
+
+def _with_topic(control: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
+    given = {key: value for key, value in control.items() if value is not None}
+    changelog = data.get("changelog")
+    prefix = changelog.get("prefix") if isinstance(changelog, Mapping) else None
+    own = names.OwnTopics(str(prefix or names.PREFIX), str(data.get("app") or names.APP), "")
+    try:
+        return {"topic": names.topic(own.default_control), **given}
+    except ValueError:  # reported where the prefix and the app are checked
+        return given
 
 
 def _filled(name: str, source: object, shared_reset: str | None) -> object:
@@ -182,7 +196,8 @@ def _own_topics(own: names.OwnTopics, sources: Mapping[str, Source], control: Co
     for name, source in sources.items():
         if role := own.role(source.topic):
             yield Problem(("sources", name, "topic"), f"'{source.topic}' is {role}")
-    if control.enabled and (role := replace(own, control="").role(control.topic)):
+    is_default = control.topic == own.default_control
+    if control.enabled and not is_default and (role := replace(own, control="").role(control.topic)):
         yield Problem(("control", "topic"), f"'{control.topic}' is {role}")
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from evertable.config import checks, document
+from evertable.config import checks, document, names
 from evertable.config.document import Data
 from evertable.config.environment import PREFIX, Twins
 from evertable.config.expansion import Expansion
@@ -177,7 +177,7 @@ def _between_sections(data: Mapping[str, Any]) -> list[Problem]:
     named = list(raw) if isinstance(given, dict) else None
     join, changelog = _attempt(Join, filled.get("join"))[0], _attempt(Changelog, filled.get("changelog"))[0]
     control = _attempt(Control, filled.get("control"))[0]
-    app, tables = str(filled.get("app") or "demo"), _right_names(filled.get("tables"))
+    app, tables = str(filled.get("app") or names.APP), _right_names(filled.get("tables"))
     return found + checks.disagreements(app, named, sources, join, tables, changelog, control)
 
 

@@ -159,7 +159,9 @@ class Engine(Section):
 class Changelog(Section):
     """The topics that Spark writes and the server reads, one per generation."""
 
-    prefix: TopicPart = Field(default="evertable", description="begins the changelogs' names: `<prefix>.<app>.g000001`")
+    prefix: TopicPart = Field(
+        default=names.PREFIX, description="begins the names of Evertable's own topics: `<prefix>.<app>.g000001`"
+    )
     partitions: int = Field(default=1, ge=1, le=10_000, description="of each changelog")
     replication: int = Field(default=1, ge=1, le=32767, description="of each changelog; 3 on a cluster that must last")
     kafka: KafkaProperties | None = Field(
@@ -187,7 +189,7 @@ def _has_servers(kafka: KafkaProperties) -> KafkaProperties:
 class Config(Section):
     """All of ``evertable.yaml``."""
 
-    app: TopicPart = Field(default="demo", description="part of the names of Evertable's own topics")
+    app: TopicPart = Field(default=names.APP, description="part of the names of Evertable's own topics")
     kafka: Annotated[KafkaProperties, AfterValidator(_has_servers)] = Field(
         description="any Kafka client property, in Kafka's (Java) names; `bootstrap.servers` at least. "
         "[Logins and certificates](SECURITY.md)"

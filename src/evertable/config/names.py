@@ -8,7 +8,9 @@ from dataclasses import dataclass
 MAX_TOPIC = 249  # Kafka's own limit
 MAX_GENERATION_DIGITS = 10  # room left for them in a changelog's name
 
+APP, PREFIX = "demo", "evertable"  # of a configuration that has none of its own
 STATE = "state"  # <prefix>.<app>.state is what the orchestrator remembers
+CONTROL = "control"  # <prefix>.<app>.control is the control topic, unless another one is configured
 
 MAX_TABLE = 200
 JOINED = "joined"  # what ``tables:`` calls the joined table
@@ -59,19 +61,27 @@ def table(name: str) -> str:
 
 @dataclass(frozen=True)
 class OwnTopics:
-    """The topics that Evertable keeps for itself, which are no source's; without a control topic it is empty."""
+    """The topics that Evertable keeps for itself, which are no source's; ``control`` is empty if there is none."""
 
     prefix: str
     app: str
     control: str
 
+    @property
+    def default_control(self) -> str:
+        """The control topic of this app alone."""
+        return f"{self.prefix}.{self.app}.{CONTROL}"
+
     def role(self, topic: str) -> str:
         """What such a topic is; empty if it is none of them."""
-        if topic == self.control:
+        if topic and topic == self.control:
             return "the control topic"
         if re.fullmatch(r"g[0-9]+", self._suffix(topic)):
             return "a changelog of Evertable's own"
-        return "the state topic of Evertable's own" if self._suffix(topic) == STATE else ""
+        return {
+            STATE: "the state topic of Evertable's own",
+            CONTROL: "the default control topic of this app",
+        }.get(self._suffix(topic), "")
 
     def _suffix(self, topic: str) -> str:
         beginning = f"{self.prefix}.{self.app}."

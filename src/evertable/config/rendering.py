@@ -34,6 +34,8 @@ def effective(config: Config) -> str:
 class _Rendering:
     def __init__(self, config: Config) -> None:
         self.hidden = config.hidden
+        if self.hidden & {"app", "changelog.prefix"}:  # the default control topic's name is made of both
+            self.hidden |= {"control.topic"}
 
     def plain(self, value: object, at: Path = ()) -> object:
         match value:

@@ -24,7 +24,9 @@ class Control(Section):
 
     enabled: bool = Field(default=True, description="`false`: there is none, and swaps are asked for over REST alone")
     topic: Annotated[str, AfterValidator(names.topic)] = Field(
-        default="evertable-control", description="where control messages come from; made if it is missing"
+        default="",
+        description="where control messages come from; made if it is missing. One that is given may be shared by apps",
+        json_schema_extra={"default": "`<changelog.prefix>.<app>.control`"},
     )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from confluent_kafka import KafkaError, KafkaException, Message, TopicCollection, Uuid
@@ -88,9 +89,23 @@ class ControlTopic:
         topic was made again. TopicNotFoundError, KafkaUnreachableError.
         """
         partitions = self.describe().partitions
+        with self._reading() as reading:
+            return in_order(reading.messages(partitions, after))
+
+    def positions(self, after: Mapping[int, int], *, from_end: bool) -> dict[int, int]:
+        """Returns the next offset of every partition: the given one, else that of its end or of its beginning."""
+        partitions = self.describe().partitions
+        with self._reading() as reading:
+            return {
+                partition: after[partition] if partition in after else reading.bounds(partition)[from_end]
+                for partition in partitions
+            }
+
+    @contextmanager
+    def _reading(self) -> Iterator[_Reading]:
         consumer = PlainConsumer(self.kafka.for_librdkafka(Role.CONSUMER), _TO_THE_END)
         try:
-            return in_order(_Reading(consumer, self.name, self._timeout_s).messages(partitions, after))
+            yield _Reading(consumer, self.name, self._timeout_s)
         except KafkaException as problem:
             raise consumer.error(problem.args[0], self.name) from problem
         finally:
@@ -133,10 +148,14 @@ def control_message(message: Message) -> ControlMessage:
 class _Reading(Probe):
     """One look at all that a topic holds."""
 
+    def bounds(self, partition: int) -> tuple[int, int]:
+        """Returns the offset of the first message and the one behind the last."""
+        return self._bounds(partition)
+
     def messages(self, partitions: tuple[int, ...], after: Mapping[int, int]) -> list[ControlMessage]:
         begins, ends = {}, {}
         for partition in partitions:
-            low, high = self._bounds(partition)
+            low, high = self.bounds(partition)
             begin = after.get(partition, low)
             begins[partition] = begin if begin <= high else low
             ends[partition] = high

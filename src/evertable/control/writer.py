@@ -11,12 +11,14 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from evertable.changelog.kafka import place
 from evertable.changelog.trouble import DENIED, QUIET, Trouble
 from evertable.config.kafka_properties import Role
+from evertable.control.messages import ControlMessage
 from evertable.control.topic import TIMEOUT_S, ControlTopic
 from evertable.errors import ControlReadOnlyError, EvertableError, KafkaUnreachableError
 
 PARTITION = 0
 """All that one Evertable writes goes there, so that it stays in order."""
 
+_NOW = 0  # librdkafka's word for it
 _NOT_TAKEN = frozenset(
     {KafkaError._MSG_TIMED_OUT, KafkaError._TIMED_OUT, KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT}
 )
@@ -42,10 +44,16 @@ class Writer:
 
         ControlReadOnlyError if it may not be written, TopicNotFoundError, KafkaUnreachableError within the timeout.
         """
-        value = json.dumps(message, ensure_ascii=False).encode("utf-8", "backslashreplace")
+        return self._write(json.dumps(message, ensure_ascii=False).encode("utf-8", "backslashreplace"))
+
+    def copy(self, message: ControlMessage) -> None:
+        """Writes a message of another topic, with its timestamp; fails as ``write`` does."""
+        self._write(message.value, max(0, message.timestamp))
+
+    def _write(self, value: bytes | None, timestamp: int = _NOW) -> tuple[int, int]:
         with self._lock:
             try:
-                return self._written(value)
+                return self._written(value, timestamp)
             except EvertableError:
                 self._producer = None  # after some errors an idempotent producer never writes again
                 raise
@@ -58,12 +66,16 @@ class Writer:
         with self._lock:
             self._producer = None
 
-    def _written(self, value: bytes) -> tuple[int, int]:
+    def _written(self, value: bytes | None, timestamp: int) -> tuple[int, int]:
         producer = self._producer = self._producer or self._connected()
         outcome: list[tuple[KafkaError | None, Message]] = []
         try:
             producer.produce(
-                self._topic.name, value, partition=PARTITION, on_delivery=lambda *told: outcome.append(told)
+                self._topic.name,
+                value,
+                partition=PARTITION,
+                timestamp=timestamp,
+                on_delivery=lambda *told: outcome.append(told),
             )
             producer.flush(self._timeout_s + 1)  # message.timeout.ms gives up before
         except KafkaException as problem:

@@ -32,6 +32,8 @@ class SourceIdentity:
     """As configured: ``earliest``, ``latest`` or a time."""
     offsets: Mapping[int, int]
     """What that meant, for each partition there was at the build."""
+    name: str = ""
+    """The source's; empty in records of earlier versions."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,15 @@ class Identity:
     left: SourceIdentity
     right: SourceIdentity
     layout: Mapping[str, str]
+
+    @property
+    def sources(self) -> tuple[str, str] | None:
+        """The names of both sources; None if they are unknown."""
+        left, right = (
+            source.name or self.layout.get(f"{side} source", "").partition(" by ")[0]
+            for side, source in (("left", self.left), ("right", self.right))
+        )
+        return (left, right) if left and right else None
 
     @property
     def fingerprint(self) -> str:
@@ -59,7 +70,7 @@ def identity_of(
     the sources begin (:func:`offsets_of`); to look whether a generation can be resumed, the remembered ones.
     """
     left, right = (
-        SourceIdentity(source.topic, topic_id, str(source.start), dict(begin))
+        SourceIdentity(source.topic, topic_id, str(source.start), dict(begin), source.name)
         for source, topic_id, begin in zip((config.left, config.right), ids, offsets, strict=True)
     )
     return Identity(left, right, _layout(config))

@@ -145,7 +145,7 @@ class Orchestrator:
         """Before the start: what came on the control topic meanwhile. The newest valid message is the one to answer."""
         open_: Request | None = None
         for record, verdict in folded.verdicts:
-            self._heard[record.partition] = ControlOffset(record.partition, record.offset + 1, topic_id)
+            self._heard[record.partition] = self._behind(record, topic_id)
             if isinstance(verdict, Rejected):
                 self._reject(record, verdict)
                 continue
@@ -285,7 +285,7 @@ class Orchestrator:
     def _hear(self, message: Message) -> None:
         record = message.record
         request = (record.partition, record.offset)
-        self._heard[record.partition] = ControlOffset(record.partition, record.offset + 1, message.topic_id)
+        self._heard[record.partition] = self._behind(record, message.topic_id)
         source = _source(record)
         verdict = resolve(record.value, self._life.wanted or self._config.wiring, self._keys)
         if isinstance(verdict, Resolved):
@@ -330,6 +330,9 @@ class Orchestrator:
         if record.partition >= 0:
             verdict = Verdict(record.partition, record.offset, record.timestamp, given, result, reason)
             self._notebook.write(verdict, self._next_offset(record.partition))
+
+    def _behind(self, record: ControlMessage, topic_id: str | None) -> ControlOffset:
+        return ControlOffset(record.partition, record.offset + 1, topic_id, self._config.control.topic)
 
     def _next_offset(self, partition: int) -> ControlOffset:
         """From where a restart reads: behind what is settled; what is pending is then read again."""

@@ -35,6 +35,7 @@ from evertable.errors import (
     TopicNotFoundError,
 )
 from evertable.generations.build import changelog_topics
+from evertable.generations.control_reading import ControlReading, read_control
 from evertable.generations.counts import Counts
 from evertable.generations.desk import DEAD_LETTERS, Desk, iso, iso_of_ms
 from evertable.generations.ending import Ending, in_background
@@ -52,7 +53,7 @@ from evertable.server.hub import Hub
 from evertable.server.live import create_live_app
 from evertable.server.metrics import Metrics
 from evertable.server.run import Server
-from evertable.state.records import ChangelogRecord, ControlOffset, GenerationRow, LiveRecord
+from evertable.state.records import ChangelogRecord, GenerationRow, LiveRecord, PreviousWiring
 from evertable.state.state import State
 from evertable.state.state_topic import StateTopic
 from evertable.tables.catalog import Catalog
@@ -170,15 +171,18 @@ class Serving:
                 self._serve(site, state, memory, hub, ends)
 
     def _serve(self, site: Site, state: State, memory: StateTopic, hub: Hub, ends: ExitStack) -> None:
+        state = self._without_other_sources(state, memory)
+        reading = self._until_it_works(lambda: self._read_control(state))
+        folded, fallbacks = self._fold(state, reading)
+        if reading is not None and reading.is_another_topic:
+            state = self._without_verdicts(state, memory)
         self._remember(state)
-        after, folded, fallbacks = self._until_it_works(lambda: self._fold(state))
         last = self._until_it_works(lambda: self._last_number(site, state))
         life = self._life = Life(_rules(self._config), last, fallbacks)
         life.previous = state.previous
         notebook = Notebook(memory, lambda error: orchestrator.post(Stop(error)), self._ending)
-        if self._control_id is not None:  # first of all: what was written without it, or by an earlier version
-            offsets = state.control_after(self._control_id).items()
-            notebook.write(*(ControlOffset(partition, at, self._control_id) for partition, at in offsets))
+        if reading is not None:  # first of all, also what an earlier version wrote without the topic's id or name
+            notebook.write(*reading.offsets)
         watch = self._watch = TopicWatch(lambda report: orchestrator.post(report))
         sweeper = Sweeper(site.engine.wait_released, site.delete, self._desk.say)
         self._metrics.read("evertable_lag_records", lambda: _lag(life, watch))
@@ -210,10 +214,10 @@ class Serving:
         watch.start()
         ends.callback(lambda: watch.close(self._ending.left()))
         orchestrator.start(first)
-        if self._control is not None:
+        if self._control is not None and reading is not None:
             listener = Listener(
                 self._control,
-                after,
+                reading.after,
                 lambda record: orchestrator.post(Message(record, topic_id=listener.topic_id)),
                 topic_id=self._control_id,
                 create_ok=True,
@@ -272,23 +276,41 @@ class Serving:
         for row in state.generations:
             self._desk.generation(row)
 
-    def _fold(self, state: State) -> tuple[dict[int, int], Folded, list[Wiring]]:
-        """Where to listen on, what is wanted at the start, and what to fall back to."""
+    def _without_other_sources(self, state: State, memory: StateTopic) -> State:
+        """Lets the configuration win over a wiring that is remembered of sources with other names."""
+        remembered = state.live.identity.sources if state.live else None
+        configured = (self._config.left.name, self._config.right.name)
+        if remembered in (None, configured):
+            return state
+        self._reset_wiring = True
+        (was_left, was_right), (left, right) = remembered, configured
+        self._desk.say(
+            "WARN",
+            f"The configuration joins '{left}' and '{right}', and the last live generation joined '{was_left}' and "
+            f"'{was_right}': the remembered wiring is dropped, and that of the configuration is used.",
+        )
+        self._until_it_works(lambda: memory.forget(PreviousWiring.key))
+        return replace(state, previous=None)
+
+    def _without_verdicts(self, state: State, memory: StateTopic) -> State:
+        """Forgets verdicts on messages of another control topic: their offsets are those of other messages now."""
+        self._until_it_works(lambda: memory.forget(*(verdict.key for verdict in state.verdicts)))
+        return replace(state, verdicts=())
+
+    def _read_control(self, state: State) -> ControlReading | None:
+        """What came on the control topic since the last start."""
+        if self._control is None or self._writer is None:
+            return None
+        self._control_id = self._found(self._control).id
+        is_own = self._control.name == self._keys.own.default_control
+        return read_control(self._control, state, self._writer, self._desk.say, is_own=is_own)
+
+    def _fold(self, state: State, reading: ControlReading | None) -> tuple[Folded, list[Wiring]]:
+        """What is wanted at the start, and what to fall back to."""
         configured = self._config.wiring
         last = state.live.wiring if state.live and not self._reset_wiring else configured
-        if self._control is None:
-            return {}, Folded(last, ()), [configured]
-        self._control_id = self._found(self._control).id
-        after = state.control_after(self._control_id)
-        if after != state.control_offsets:
-            self._desk.say("WARN", f"The control topic '{self._control.name}' was made again; it is read anew")
-        messages = self._control.read_all(after)
-        folded = fold(messages, last, self._keys)
-        if messages:
-            self._desk.say("INFO", f"{len(messages)} control messages since the last start")
-        for message in messages:
-            after[message.partition] = max(after.get(message.partition, 0), message.offset + 1)
-        return after, folded, [last, configured]
+        messages = () if reading is None else reading.messages
+        return fold(messages, last, self._keys), [last, configured]
 
     def _found(self, control: ControlTopic) -> Description:
         """The control topic, once it is there."""

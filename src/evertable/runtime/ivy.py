@@ -22,6 +22,7 @@ _TIMEOUT_S = 900
 # Without these a silent network would keep Ivy waiting for ever.
 _NETWORK = ["-Dsun.net.client.defaultConnectTimeout=10000", "-Dsun.net.client.defaultReadTimeout=60000"]
 _PATTERN = "[organisation]/[artifact]/[revision]/[artifact]-[revision].[ext]"
+_DESCRIPTOR = "[organisation]/[module]/[revision]/ivy.xml"
 _NO_POMS = """<ivysettings><settings defaultResolver="maven"/>
 <resolvers><ibiblio name="maven" m2compatible="true" usepoms="false" useMavenMetadata="false"/></resolvers>
 </ivysettings>
@@ -66,11 +67,13 @@ def retrieve(
     transitive: bool = False,
     quick: bool = False,
     arrived: Callable[[int], None] = lambda _count: None,
+    descriptors: Path | None = None,
 ) -> dict[Coordinate, Path]:
     """Downloads the jars somewhere below a folder, and with ``transitive`` all that they need; says where each is.
 
     ``quick`` is for a caller who checks the jars: neither poms nor checksum files are asked for, which makes it five
-    times as fast. ``arrived`` is told how many jars have come so far.
+    times as fast. ``arrived`` is told how many jars have come so far. ``descriptors`` is a folder that gets Ivy's form
+    of each jar's pom, as ``group/artifact/version/ivy.xml``.
     """
     with tempfile.TemporaryDirectory(prefix="evertable-ivy-") as scratch:
         module, no_poms = Path(scratch) / "ivy.xml", Path(scratch) / "ivysettings.xml"
@@ -82,6 +85,7 @@ def retrieve(
         command += ["-cp", str(_ivy_jar()), "org.apache.ivy.Main", "-cache", f"{scratch}/cache"]
         command += ["-settings", settings] if settings else []
         command += ["-ivy", str(module), "-confs", "default", "-retrieve", f"{into}/{_PATTERN}"]
+        command += ["-ivypattern", f"{descriptors}/{_DESCRIPTOR}"] if descriptors else []
         code, output = _run(command, arrived)
     if code != 0:
         raise _unavailable(wanted, _reason(output))

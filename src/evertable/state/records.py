@@ -79,6 +79,8 @@ class ControlOffset:
     next: int
     topic_id: str | None = None
     """Of the control topic; another one has other offsets. None if the broker tells none."""
+    topic: str = ""
+    """The control topic's name; empty in records of earlier versions."""
 
     @property
     def key(self) -> str:

@@ -34,22 +34,14 @@ class State:
     """What was live before, for a rollback."""
     last_generation: int = 0
     publication: int = 0
-    control_offsets: Mapping[int, int] = field(default_factory=dict)
-    """For each partition of the control topic, the offset that is read next."""
-    control_ids: Mapping[int, str | None] = field(default_factory=dict)
-    """For each of these, the id of the topic that it was."""
+    control: Mapping[int, ControlOffset] = field(default_factory=dict)
+    """For each partition of the control topic, what is read next, and of which topic."""
     verdicts: tuple[Verdict, ...] = ()
     """The newest control messages, in the order of (timestamp, partition, offset)."""
     generations: tuple[GenerationRow, ...] = ()
     """The newest ones, by number."""
     owner: Owner | None = None
     """Who took the app over last."""
-
-    def control_after(self, topic_id: str | None) -> dict[int, int]:
-        """The offsets that are read next if the control topic has this id: none of a topic that it is not."""
-        known = {partition: self.control_ids.get(partition) for partition in self.control_offsets}
-        same = [partition for partition, id_ in known.items() if topic_id is None or id_ in (None, topic_id)]
-        return {partition: self.control_offsets[partition] for partition in same}
 
 
 class Memory:
@@ -95,8 +87,7 @@ class Memory:
             verdicts=tuple(sorted(self._verdicts.values(), key=lambda verdict: verdict.place)),
             generations=tuple(sorted(self._generations.values(), key=lambda row: row.generation)),
         )
-        offsets: dict[int, int] = {}
-        ids: dict[int, str | None] = {}
+        control: dict[int, ControlOffset] = {}
         for record in self._records.values():
             match record:
                 case LiveRecord():
@@ -109,6 +100,6 @@ class Memory:
                     found = replace(found, last_generation=last_generation, publication=publication)
                 case LastOwner(owner):
                     found = replace(found, owner=owner)
-                case ControlOffset(partition, offset, topic_id):
-                    offsets[partition], ids[partition] = offset, topic_id
-        return replace(found, control_offsets=offsets, control_ids=ids)
+                case ControlOffset(partition):
+                    control[partition] = record
+        return replace(found, control=control)

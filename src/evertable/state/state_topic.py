@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -18,15 +18,15 @@ from types import TracebackType
 from typing import NoReturn, Self
 
 import structlog
-from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, KafkaError, KafkaException, Message, Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 
-from evertable.changelog.kafka import place
 from evertable.config import Config, KafkaProperties
 from evertable.config.names import STATE
 from evertable.errors import AppRunningError, EvertableError, FencedError, KafkaUnreachableError, StateFormatError
 from evertable.generations.ending import Ending
 from evertable.state.ownership import LEASE_S, LEAVING_S, Ownership, Sign
-from evertable.state.records import LastOwner, Owner, Record, about_owners, decode, encode
+from evertable.state.reading import fold, running_owner
+from evertable.state.records import LastOwner, Owner, Record, encode
 from evertable.state.state import Memory, State
 from evertable.state.state_log import StateLog, StateReader
 
@@ -116,7 +116,7 @@ class StateTopic:
             self._memory, self._ownership, self._fenced = Memory(), Ownership(self.owner.id), None
             self._log.make()
             with closing(self._log.reader()) as reader:
-                _fold(reader.to_the_end(), self._ownership, self._memory)
+                fold(reader.to_the_end(), self._ownership, self._memory)
                 if not take_over:
                     self._refuse_if_running(reader, wait_s)
                 self._claimed = True
@@ -142,6 +142,13 @@ class StateTopic:
                 if values.get(record.key):
                     self._memory.apply(record)
             self._memory.forget(key for key, value in values.items() if value is None)
+
+    def forget(self, *keys: str) -> None:
+        """Forgets the records of all these keys or of none."""
+        with self._lock:
+            if known := [key for key in keys if key in self._memory]:
+                self._commit(dict.fromkeys(known), self._timeout_s)
+                self._memory.forget(known)
 
     def heartbeat(self) -> None:
         """Says that this one is still there, and learns whether it still owns the app."""
@@ -173,17 +180,12 @@ class StateTopic:
 
     def _refuse_if_running(self, reader: StateReader, wait_s: float) -> None:
         """Waits until every other owner has left, has begun to stop, or was silent for ``wait_s``."""
-        since, deadline = reader.next, time.monotonic() + wait_s
-        while any(not sign.owner.leaving for sign in self._ownership.others) and time.monotonic() < deadline:
-            if not self._ending.left():
-                return
-            _fold(reader.poll(_AGAIN_S), self._ownership, self._memory)
-            if running := self._ownership.living(since):
-                raise AppRunningError(
-                    f"The app '{self.app}' is running already: {running}.",
-                    "To run another one beside it, give this one an `app:` of its own in its configuration. "
-                    "To replace it, start with --take-over; the other one stops then.",
-                )
+        if running := running_owner(reader, self._ownership, self._memory, wait_s, self._ending):
+            raise AppRunningError(
+                f"The app '{self.app}' is running already: {running}.",
+                "To run another one beside it, give this one an `app:` of its own in its configuration. "
+                "To replace it, start with --take-over; the other one stops then.",
+            )
 
     def _take_over(self, reader: StateReader, wait_s: float) -> None:
         claim = self._claim(reader)
@@ -205,7 +207,7 @@ class StateTopic:
             self._shut_others_out(self._timeout_s)
         except KafkaException as problem:
             raise self._log.error(problem.args[0]) from problem
-        _fold(reader.to_the_end(), self._ownership, self._memory)
+        fold(reader.to_the_end(), self._ownership, self._memory)
         self._stop_if_succeeded(self._ownership)
         if self._ownership.own is None:
             raise StateFormatError(
@@ -224,7 +226,7 @@ class StateTopic:
             now = time.monotonic()
             if not self._ownership.wait_ms(claimed_ms + int((now - began) * 1000), wait_s, LEAVING_S):
                 return
-            _fold(reader.poll(_AGAIN_S), self._ownership, self._memory)
+            fold(reader.poll(_AGAIN_S), self._ownership, self._memory)
             if now - said >= HEARTBEAT_S:
                 self._commit({self.owner.key: encode(self.owner)}, self._timeout_s)
                 said = now
@@ -285,7 +287,7 @@ class StateTopic:
         ownership = Ownership(self.owner.id)
         try:
             with closing(self._log.reader(self.owner.claimed, timeout_s)) as reader:
-                _fold(reader.to_the_end(), ownership)
+                fold(reader.to_the_end(), ownership)
         except StateFormatError as error:  # written after we claimed
             self._stop(f"one of another version. {error.what}")
         return ownership
@@ -314,31 +316,3 @@ class StateTopic:
             self._log.append(self.owner.key, value, _FAREWELL_S)
         except EvertableError as error:
             log.warning("owner_unheard", error=str(error))
-
-
-def _fold(messages: Iterable[Message], ownership: Ownership, memory: Memory | None = None) -> None:
-    """What the topic says of the owners and, if there is one to take it, of all else."""
-    for message in messages:
-        key, value = (message.key() or b"").decode(errors="replace"), message.value()
-        if value is None:
-            ownership.left(key)
-            if memory is not None:
-                memory.forget([key])
-            continue
-        if memory is None and not about_owners(key):
-            continue
-        record = decode(key, value)
-        if isinstance(record, Owner):
-            ownership.heard(_sign(record, message))
-            continue
-        if isinstance(record, LastOwner):
-            ownership.took_over(_sign(record.owner, message))
-        if memory is not None:
-            memory.apply(record)
-
-
-def _sign(owner: Owner, message: Message) -> Sign:
-    kind, at_ms = message.timestamp()
-    if kind != TIMESTAMP_LOG_APPEND_TIME:  # not made by us: as if it were said just now
-        at_ms = int(time.time() * 1000)
-    return Sign(owner, place(message)[1], at_ms)

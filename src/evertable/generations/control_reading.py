@@ -1,0 +1,60 @@
+"""Reads the control topic at a start: from where the state says, up to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from evertable.control.messages import ControlMessage
+from evertable.control.topic import ControlTopic
+from evertable.control.writer import Writer
+from evertable.generations.former_control import move_messages
+from evertable.state.control_start import ControlStart, control_start
+from evertable.state.records import ControlOffset
+from evertable.state.state import State
+
+
+@dataclass(frozen=True)
+class ControlReading:
+    """What was read: ``messages``, and the offsets from which on they were read."""
+
+    offsets: Sequence[ControlOffset]
+    messages: Sequence[ControlMessage]
+    is_another_topic: bool
+    """Whether the topic is not the one that the state is about."""
+
+    @property
+    def after(self) -> dict[int, int]:
+        """For each partition, the offset behind what was read."""
+        positions = {each.partition: each.next for each in self.offsets}
+        for message in self.messages:
+            positions[message.partition] = max(positions.get(message.partition, 0), message.offset + 1)
+        return positions
+
+
+def read_control(
+    topic: ControlTopic, state: State, writer: Writer, say: Callable[[str, str], None], *, is_own: bool
+) -> ControlReading:
+    """Reads on where the last start left off; ``say`` logs if it begins elsewhere. ``is_own``: no other app reads it.
+
+    KafkaUnreachableError.
+    """
+    topic_id = topic.describe().id
+    start = control_start(state, topic.name, topic_id, is_own=is_own)
+    _report(start, topic.name, say)
+    if start.former is not None:
+        say("WARN", move_messages(start.former, topic, writer))
+    positions = topic.positions(start.after, from_end=start.from_end)
+    messages = topic.read_all(positions)
+    if messages:
+        say("INFO", f"{len(messages)} control messages since the last start")
+    offsets = [ControlOffset(partition, at, topic_id, topic.name) for partition, at in positions.items()]
+    return ControlReading(offsets, messages, start.is_another_topic)
+
+
+def _report(start: ControlStart, name: str, say: Callable[[str, str], None]) -> None:
+    if start.made_again:
+        say("WARN", f"The control topic '{name}' was made again; it is read anew")
+    if start.from_end:
+        why = "what it holds by now may have been sent to other apps"
+        say("INFO", f"The control topic '{name}' is read from its end: {why}")

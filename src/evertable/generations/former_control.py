@@ -1,0 +1,44 @@
+"""Moves an app from the control topic that all apps once shared to a control topic of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from evertable.control.messages import ControlMessage
+from evertable.control.topic import ControlTopic
+from evertable.control.writer import Writer
+from evertable.errors import ControlReadOnlyError, NotAuthorizedError, TopicNotFoundError
+from evertable.state.control_start import FORMER_DEFAULT
+from evertable.state.records import ControlOffset
+
+
+def move_messages(former: Mapping[int, ControlOffset], own: ControlTopic, writer: Writer) -> str:
+    """Copies what waits on the former topic to the app's own, and returns a warning for the log.
+
+    Messages keep their timestamps, so they count before newer ones. Moving them twice, after a crash, changes nothing.
+    KafkaUnreachableError.
+    """
+    waiting = _waiting(ControlTopic(own.kafka, FORMER_DEFAULT), former)
+    if waiting is None:
+        return f"The control topic is '{own.name}' now; what it was before is not known. Send control messages there."
+    moved = f" {len(waiting)} messages that waited there were moved." if waiting else ""
+    try:
+        for message in waiting:
+            writer.copy(message)
+    except ControlReadOnlyError as error:
+        moved = f" {len(waiting)} messages that waited there were not moved; send them again. {error}"
+    return (
+        f"The control topic is '{own.name}' now; before, it was '{FORMER_DEFAULT}', which all apps shared.{moved} "
+        f"Send control messages to '{own.name}', or set control.topic to '{FORMER_DEFAULT}'."
+    )
+
+
+def _waiting(topic: ControlTopic, former: Mapping[int, ControlOffset]) -> list[ControlMessage] | None:
+    """Returns the messages that were not read yet; None if this is not the topic that was read, or it is gone."""
+    try:
+        topic_id = topic.describe().id
+        if any(None not in (each.topic_id, topic_id) and each.topic_id != topic_id for each in former.values()):
+            return None
+        return topic.read_all({partition: each.next for partition, each in former.items()})
+    except (TopicNotFoundError, NotAuthorizedError):
+        return None

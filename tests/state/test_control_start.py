@@ -1,0 +1,81 @@
+"""Where reading the control topic begins, by what is remembered of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.generations.test_identity import identity
+
+from evertable.config import JoinType
+from evertable.control.wiring import Wiring
+from evertable.generations.identity import Identity
+from evertable.state.control_start import ControlStart, control_start
+from evertable.state.records import ControlOffset, LiveRecord
+from evertable.state.state import State
+
+OWN, SHARED = "evertable.shop.control", "shared"
+
+
+def remembered(*records: ControlOffset, live: LiveRecord | None = None) -> State:
+    return State(control={record.partition: record for record in records}, live=live)
+
+
+def live(made_of: Identity) -> LiveRecord:
+    return LiveRecord(1, Wiring("u", "a", JoinType.LEFT), made_of, "c", 1, "k", "", "")
+
+
+def own(state: State, topic_id: str | None = "new") -> ControlStart:
+    return control_start(state, OWN, topic_id, is_own=True)
+
+
+def shared(state: State, topic_id: str | None = "new") -> ControlStart:
+    return control_start(state, SHARED, topic_id, is_own=False)
+
+
+def test_without_state_an_own_topic_counts_from_its_beginning_and_a_shared_one_from_its_end() -> None:
+    assert own(State()) == ControlStart()
+    assert shared(State()) == ControlStart(from_end=True)
+
+
+def test_the_same_topic_is_read_on() -> None:
+    """Partitions that were read of another topic do not count."""
+    state = remembered(ControlOffset(0, 5, "new", SHARED), ControlOffset(1, 6, "old", SHARED))
+    assert shared(state) == ControlStart({0: 5})
+    assert not shared(state).is_another_topic
+    assert own(remembered(ControlOffset(0, 5, "new", OWN))) == ControlStart({0: 5})
+
+
+def test_without_ids_the_name_decides() -> None:
+    assert shared(remembered(ControlOffset(0, 5, None, SHARED))) == ControlStart({0: 5})
+    assert shared(remembered(ControlOffset(0, 5, "old", SHARED)), None) == ControlStart({0: 5})
+    assert shared(remembered(ControlOffset(0, 5, None, "other"))) == ControlStart(from_end=True)
+
+
+def test_a_topic_that_was_made_again_is_read_from_its_beginning() -> None:
+    assert shared(remembered(ControlOffset(0, 5, "old", SHARED))) == ControlStart(made_again=True)
+    assert own(remembered(ControlOffset(0, 5, "old", OWN))) == ControlStart(made_again=True)
+
+
+def test_another_topic_than_before_is_begun_like_a_new_one() -> None:
+    state = remembered(ControlOffset(0, 5, "old", "other"))
+    assert shared(state) == ControlStart(from_end=True)
+    assert own(state) == ControlStart()
+    assert own(state).is_another_topic
+
+
+def test_earlier_versions_wrote_no_names() -> None:
+    """A configured topic goes on if its id allows it; what waits on the former default is moved to the own topic."""
+    unnamed = ControlOffset(0, 5, "old")
+    assert shared(remembered(unnamed), "old") == ControlStart({0: 5})
+    assert shared(remembered(replace(unnamed, topic_id=None))) == ControlStart({0: 5})
+    assert shared(remembered(unnamed)) == ControlStart(from_end=True)
+    assert own(remembered(unnamed), "old") == ControlStart({0: 5})
+    assert own(remembered(unnamed)) == ControlStart(former={0: unnamed})
+    assert own(remembered(replace(unnamed, topic_id=None)), None).former == {0: replace(unnamed, topic_id=None)}
+
+
+def test_an_app_of_an_earlier_version_that_never_met_a_message_has_all_of_them_moved() -> None:
+    now = identity()
+    earlier = replace(now, left=replace(now.left, name=""), right=replace(now.right, name=""))
+    assert own(remembered(live=live(earlier))) == ControlStart(former={})
+    assert own(remembered(live=live(now))) == ControlStart()
