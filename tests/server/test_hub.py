@@ -18,6 +18,7 @@ from evertable.server.hub import TOTALS_S, Hub
 from evertable.server.orders import EVERY_S, SHARE, Order
 from evertable.server.shared import Binding, LiveView, Look
 from evertable.tables.bounded import BoundedTable
+from evertable.tables.pieces import Check
 from evertable.tables.table import Slots
 from evertable.views.view import View
 
@@ -179,8 +180,8 @@ def test_an_expensive_order_rests_longer(monkeypatch: pytest.MonkeyPatch) -> Non
     """Ten times what it cost."""
     rows, compute = table(rows=numbered(10)), Order.compute
 
-    def expensive(order: Order) -> tuple[Slots, int, float]:
-        slots, version, _ = compute(order)
+    def expensive(order: Order, check: Check) -> tuple[Slots, int, float]:
+        slots, version, _ = compute(order, check)
         return slots, version, 1_000.0
 
     async def scenario() -> None:
@@ -198,8 +199,8 @@ def test_orders_share_half_a_core(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many cheap ones, each of which alone would be computed far more often."""
     rows, compute, cost_s, many = table(rows=numbered(10)), Order.compute, 1.0, 30
 
-    def cheap(order: Order) -> tuple[Slots, int, float]:
-        slots, version, _ = compute(order)
+    def cheap(order: Order, check: Check) -> tuple[Slots, int, float]:
+        slots, version, _ = compute(order, check)
         return slots, version, cost_s
 
     async def scenario() -> None:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import structlog
 
 from evertable.config.server import Server
-from evertable.errors import PageTooLargeError, TableNotFoundError
+from evertable.errors import PageTooLargeError, QueryTimeoutError, TableNotFoundError, TooManyQueriesError
 from evertable.protocol.frames import Limits
 from evertable.server.orders import REST, Orders
-from evertable.server.shared import LiveView, Look, News, Seen, Subscription, Tail
+from evertable.server.shared import HeavyPageError, LiveView, Look, News, Seen, Subscription, Tail
 from evertable.server.workers import Workers
 from evertable.tables.catalog import Catalog, Publication
 from evertable.tables.table import Table
@@ -50,6 +50,8 @@ class _Shown:
     failures: int = 0
     """In a row."""
     looking: bool = False
+    task: asyncio.Task[None] | None = None
+    """That looks, on a worker."""
     missed: bool = False
     """Whether something may have happened while a worker looked."""
     latecomers: bool = False
@@ -70,6 +72,10 @@ class Hub:
         self.sent_bytes = 0
         self._catalog = catalog
         self._tick_s = settings.tick_ms / 1000
+        self._max_queries = settings.max_queries
+        self._query_timeout_s = settings.query_timeout_s
+        self._queries: Counter[tuple[str, Query]] = Counter()
+        """Different sorts and filters, with the number of views that use each."""
         self._shown: dict[tuple[str, View], _Shown] = {}
         self._versions: dict[str, int] = {}
         self._last = self._last_cpu = self._sleepers_due = 0.0
@@ -82,7 +88,7 @@ class Hub:
     async def running(self) -> AsyncIterator[None]:
         """Follows the catalog; the application's lifespan."""
         self.loop = asyncio.get_running_loop()
-        self._workers = Workers()
+        self._workers = Workers(timeout_s=self._query_timeout_s)
         self._orders = Orders(self._workers, self.wake)
         self._flipping = asyncio.Lock()
         self._woken = self._ended = self._put_off = False
@@ -110,6 +116,11 @@ class Hub:
         return len(self._shown)
 
     @property
+    def queries(self) -> int:
+        """Different sorts and filters in use."""
+        return len(self._queries)
+
+    @property
     def subscriptions(self) -> int:
         return sum(len(shown.view.subscribers) for shown in tuple(self._shown.values()))
 
@@ -130,7 +141,7 @@ class Hub:
         What ``also`` writes into tables that do not flip, viewers see together with the flip.
         """
         async with self._flipping:  # one after the other, in the order they were asked for
-            in_use = {(name, shown.view.query) for (name, _), shown in self._shown.items()}
+            in_use = {(name, shown.view.query): shown.view.client for (name, _), shown in self._shown.items()}
             try:
                 async with self._orders.prepared(in_use, tables, PREPARE_S):
                     publication = self._catalog.publish(generation, tables)
@@ -141,8 +152,39 @@ class Hub:
                 self.wake()
         return publication
 
-    def attach(self, name: str, view: View, subscription: Subscription) -> LiveView:
-        """Tells the subscription of this view's news from now on; RequestError if there can be none."""
+    def attach(
+        self, name: str, view: View, subscription: Subscription, replaced: LiveView | None = None
+    ) -> LiveView:
+        """Tells the subscription of this view's news from now on; RequestError if there can be none.
+
+        ``replaced`` is what it looked at before, and will leave.
+        """
+        query = self._checked(name, view)
+        if not query.plain and (name, query) not in self._queries and not self._has_room(replaced):
+            raise TooManyQueriesError(
+                f"Viewers use {self._max_queries} different sorts and filters, as many as there may be.",
+                "Use the sort and filter of another viewer, try again later, or raise server.max_queries.",
+            )
+        return self.attach_again(name, view, query, subscription)
+
+    def attach_again(self, name: str, view: View, query: Query, subscription: Subscription) -> LiveView:
+        """Does the same for a view that was accepted before."""
+        shown = self._shown.get((name, view))
+        if shown is None:
+            shown = self._shown[name, view] = _Shown(LiveView(name, view, query))
+            if not query.plain:
+                self._queries[name, query] += 1
+        shown.view.subscribers.add(subscription)
+        self._refresh(shown, self._catalog.current, self.loop.time())
+        if shown.view.lacks(subscription):
+            subscription.tell(self.loop.time())
+        else:  # its order is not computed yet, or it comes from a later page
+            shown.latecomers = shown.latecomers or shown.view.stamp < subscription.after
+            self.wake()
+        return shown.view
+
+    def _checked(self, name: str, view: View) -> Query:
+        """The view's query, if there is such a table and it fits."""
         if name not in self._catalog.names:
             known = ", ".join(self._catalog.names)
             raise TableNotFoundError(f"There is no table '{name}'.", f"There are {known}.")
@@ -152,17 +194,14 @@ class Hub:
         if table := self._catalog.current.tables.get(name):
             query.bind(table.columns)
             columns_of(view, table.columns)
-        shown = self._shown.get((name, view))
-        if shown is None:
-            shown = self._shown[name, view] = _Shown(LiveView(name, view, query))
-        shown.view.subscribers.add(subscription)
-        self._refresh(shown, self._catalog.current, self.loop.time())
-        if shown.view.lacks(subscription):
-            subscription.tell(self.loop.time())
-        else:  # its order is not computed yet, or it comes from a later page
-            shown.latecomers = shown.latecomers or shown.view.stamp < subscription.after
-            self.wake()
-        return shown.view
+        return query
+
+    def _has_room(self, replaced: LiveView | None) -> bool:
+        """Whether one more query may be used, in the place of the view that is replaced."""
+        used = len(self._queries)
+        if replaced is not None and len(replaced.subscribers) == 1:
+            used -= self._queries[replaced.name, replaced.query] == 1
+        return used < self._max_queries
 
     def frame_for(self, view: LiveView, subscription: Subscription) -> Tail | None:
         """What the subscription lacks, now that it can take it; if its view sleeps, it is told again when there is."""
@@ -179,7 +218,13 @@ class Hub:
     def detach(self, view: LiveView, subscription: Subscription) -> None:
         view.subscribers.discard(subscription)
         if not view.subscribers:
-            del self._shown[view.name, view.view]
+            shown = self._shown.pop((view.name, view.view))
+            if shown.task is not None:
+                shown.task.cancel()
+            if not view.query.plain:
+                self._queries[view.name, view.query] -= 1
+                if not self._queries[view.name, view.query]:
+                    del self._queries[view.name, view.query]
             if view.orders:
                 self._untidy = True
                 self.wake()  # no other round may come for long
@@ -258,6 +303,9 @@ class Hub:
         view = shown.view
         try:
             binding = view.bind(publication, self._orders)
+            if view.failure is not None:
+                self._tell(shown)
+                return NEVER
             if shown.looking:
                 shown.missed = True
             elif binding is not None and not view.is_current(binding):
@@ -267,6 +315,8 @@ class Hub:
                     self._look_elsewhere(shown)
                 elif look := view.look(binding):
                     self._show(shown, look, now)
+        except HeavyPageError:
+            self._look_elsewhere(shown)
         except Exception:
             return self._failed(shown, now)
         return self._tell_total(shown, now)
@@ -308,7 +358,7 @@ class Hub:
     def _look_elsewhere(self, shown: _Shown) -> None:
         """A large page is made on a worker; one look at a time."""
         shown.looking, shown.missed = True, False
-        task = self.loop.create_task(self._look(shown))
+        shown.task = task = self.loop.create_task(self._look(shown))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -317,12 +367,16 @@ class Hub:
         try:
             binding = shown.view.bind(self._catalog.current, self._orders)
             if binding is not None:
-                look = await self._workers.run(shown.view.look, binding)
+                look = await self._workers.run(lambda check: shown.view.look(binding, check), shown.view.client)
             if look and look.binding.publication is self._catalog.current:
                 self._show(shown, look, self.loop.time())
+        except QueryTimeoutError as error:
+            shown.view.page_failure = error
+            shown.missed = True
+            log.warning("page_timed_out", table=shown.view.name, client=shown.view.client)
         except Exception:
             self._plan_at(self._failed(shown, self.loop.time()))
         finally:
-            shown.looking = False
+            shown.looking, shown.task = False, None
             if look or shown.missed:  # a total may wait to be told; what happened meanwhile may be news
                 self.wake()

@@ -12,6 +12,8 @@ from evertable.tables.table import Readable, Slots
 Check: TypeAlias = Callable[[], None]
 """Called between two pieces of long work; raises if the work should stop."""
 
+_CELL_BYTES = 16  # of a cell, its text aside
+
 
 def never() -> None:
     """The check of work that runs to its end."""
@@ -22,11 +24,11 @@ def pieces(
 ) -> Iterator[tuple[int, int]]:
     """Yields where pieces of ``slots`` start and stop.
 
-    A piece has at most ``max_rows`` rows and ``max_bytes`` of text in ``columns``, or a single row that has more.
+    A piece has at most ``max_rows`` rows and about ``max_bytes`` in ``columns``, or a single row that has more.
     """
     for start in range(0, len(slots), max_rows):
         stop = min(start + max_rows, len(slots))
-        ends = np.cumsum(rows.text_bytes(slots[start:stop], columns))
+        ends = np.cumsum(rows.text_bytes(slots[start:stop], columns) + _CELL_BYTES * len(columns))
         at = 0
         while at < len(ends):
             before = int(ends[at - 1]) if at else 0

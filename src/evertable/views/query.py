@@ -29,6 +29,11 @@ class Query:
         """The query of a view; FilterError or FilterTooLongError if its filter cannot be read."""
         return cls(view.sort, parse(view.filter), view.newest_first)
 
+    @property
+    def plain(self) -> bool:
+        """Whether it neither sorts nor filters, on any table."""
+        return not self.sort and self.where is None
+
     def bind(self, columns: Sequence[Column], missing_ok: bool = False) -> BoundQuery:
         """The query for tables with these columns.
 
