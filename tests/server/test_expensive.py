@@ -14,7 +14,7 @@ import pytest
 from tests.server.conftest import USERS, Serve, settings, table
 from tests.server.test_socket import catalog_of, numbered
 from tests.server.viewers import Viewer, live
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 from evertable.changelog.changes import NO_PAIRS, NO_REJECTS, Changes
 from evertable.changelog.schema import ChangelogSchema
@@ -28,8 +28,6 @@ from evertable.tables.catalog import Catalog
 from evertable.tables.generation import GenerationTables, Input
 from evertable.tables.table import Slots
 from evertable.views import columns as columns_module
-
-
 
 MEGABYTE = 1 << 20
 ROWS = 48
@@ -57,7 +55,7 @@ class Asking(threading.Thread):
 
     def __init__(self, url: str, path: str, **parameters: Any) -> None:
         super().__init__(daemon=True)
-        self._client = httpx.Client(base_url=url, timeout=None)
+        self._client = httpx.Client(base_url=url, timeout=PATIENCE_S)
         self._path, self._parameters = path, parameters
         self.answer: httpx.Response | None = None
         self.start()
@@ -83,7 +81,8 @@ def test_a_long_part_that_almost_matches_is_found_to_be_missing(serve: Serve, te
     found = {}
     for part in ("A" * 499 + "b", "a" * 500):
         parameters = {"filter": f"text contains '{part}'", "columns": "id", "limit": "1"}
-        found[part] = httpx.get(f"{server.url}/api/tables/{name}/rows", params=parameters, timeout=None).json()["total"]
+        answer = httpx.get(f"{server.url}/api/tables/{name}/rows", params=parameters, timeout=PATIENCE_S)
+        found[part] = answer.json()["total"]
     assert list(found.values()) == [0, ROWS]
 
 
@@ -91,26 +90,25 @@ def test_others_are_answered_while_expensive_filters_run(texts: Catalog) -> None
     """Status, metrics, lists and plain pages, though there are more such filters than workers, from one address."""
     chosen = settings(query_timeout_s=3_600)
     app, _ = create_live_app(texts, chosen)
-    with ServerThread(app, chosen) as server:
-        with Viewer(server.url) as viewer:
-            viewer.send(type="subscribe", id="slow", table="final_ui", view={"filter": EXPENSIVE, "columns": ["id"]})
-            slow = [Asking(server.url, "/api/tables/texts_ui/rows", filter=EXPENSIVE) for _ in range(6)]
-            slow += [Asking(server.url, "/api/tables/texts_ui.csv", filter=EXPENSIVE) for _ in range(2)]
-            with httpx.Client(base_url=server.url, timeout=None) as client:
-                for _ in range(5):
-                    for path in ("/api/status", "/metrics", "/api/tables", "/api/tables/texts_ui/rows?columns=id"):
-                        assert client.get(path).status_code == 200
-            plain = viewer.subscribe("final_ui", "plain", limit=3, columns=["id"])
-            assert plain.rows == [["t0"], ["t1"], ["t2"]]
-            assert [one.answer for one in slow] == [None] * 8
-            assert "slow" not in viewer.pictures
+    with ServerThread(app, chosen) as server, Viewer(server.url) as viewer:
+        viewer.send(type="subscribe", id="slow", table="final_ui", view={"filter": EXPENSIVE, "columns": ["id"]})
+        slow = [Asking(server.url, "/api/tables/texts_ui/rows", filter=EXPENSIVE) for _ in range(6)]
+        slow += [Asking(server.url, "/api/tables/texts_ui.csv", filter=EXPENSIVE) for _ in range(2)]
+        with httpx.Client(base_url=server.url, timeout=PATIENCE_S) as client:
+            for _ in range(5):
+                for path in ("/api/status", "/metrics", "/api/tables", "/api/tables/texts_ui/rows?columns=id"):
+                    assert client.get(path).status_code == 200
+        plain = viewer.subscribe("final_ui", "plain", limit=3, columns=["id"])
+        assert plain.rows == [["t0"], ["t1"], ["t2"]]
+        assert [one.answer for one in slow] == [None] * 8
+        assert "slow" not in viewer.pictures
 
 
 def test_a_request_over_its_deadline(serve: Serve, texts: Catalog) -> None:
     """It ends with an error that says what to do; pages and exports alike."""
     server, *_ = live(serve, texts, query_timeout_s=0.1)
     for path in ("texts_ui/rows", "final_ui/rows", "final_ui.csv"):
-        answer = httpx.get(f"{server.url}/api/tables/{path}", params={"filter": EXPENSIVE}, timeout=None)
+        answer = httpx.get(f"{server.url}/api/tables/{path}", params={"filter": EXPENSIVE}, timeout=PATIENCE_S)
         assert (answer.status_code, answer.json()["condition"]) == (504, "QUERY_TIMEOUT")
         assert "longer than 0.1 s" in answer.json()["message"]
         assert "server.query_timeout_s" in answer.json()["message"]
@@ -136,7 +134,8 @@ def test_a_view_over_its_deadline_leaves_the_one_before_it(serve: Serve, texts: 
         tags = list[tuple[str, int]]()
         viewer.on_frame = lambda frame: tags.append((frame["type"], frame["tag"]))
         for tag in (2, 3):
-            viewer.send(type="view", id="a", tag=tag, view={"filter": f"{EXPENSIVE} or id = '{tag}'", "columns": ["id"]})
+            where = f"{EXPENSIVE} or id = '{tag}'"
+            viewer.send(type="view", id="a", tag=tag, view={"filter": where, "columns": ["id"]})
         viewer.until(lambda: ("page", 1) in tags)
         assert tags == [("error", 3), ("error", 2), ("page", 1)]
         assert (viewer.pictures["a"].rows, hub.queries) == ([["t0"], ["t1"]], 0)

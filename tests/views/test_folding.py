@@ -70,7 +70,9 @@ def test_work_can_be_stopped_between_pieces(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(columns_module, "MAX_BYTES", 10_000)
     rows = [(number, "x" * (5_000 if number < 10 else 1)) for number in range(1_000)]
     snapshot = ChunkedSnapshot(COLUMNS, rows)
-    bound = bind(parse("text contains 'y' or text contains 'z'") or pytest.fail(), COLUMNS)
+    tree = parse("text contains 'y' or text contains 'z'")
+    assert tree is not None
+    bound = bind(tree, COLUMNS)
     checks = 0
 
     def check() -> None:

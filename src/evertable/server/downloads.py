@@ -53,9 +53,7 @@ class Downloads:
             raise
         return _Download(self, extract, format, client)
 
-    async def send(
-        self, pieces: Iterator[bytes], table: str, client: str | None, receive: Receive, send: Send
-    ) -> None:
+    async def send(self, pieces: Iterator[bytes], table: str, client: str | None, receive: Receive, send: Send) -> None:
         """Sends piece after piece; ends early, without an end of file, if nobody takes them."""
         leaving = asyncio.create_task(gone(receive))
         try:

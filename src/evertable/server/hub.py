@@ -152,9 +152,7 @@ class Hub:
                 self.wake()
         return publication
 
-    def attach(
-        self, name: str, view: View, subscription: Subscription, replaced: LiveView | None = None
-    ) -> LiveView:
+    def attach(self, name: str, view: View, subscription: Subscription, replaced: LiveView | None = None) -> LiveView:
         """Tells the subscription of this view's news from now on; RequestError if there can be none.
 
         ``replaced`` is what it looked at before, and will leave.

@@ -219,7 +219,7 @@ class Socket:
         return tail.kind, answers.prefix(tail.kind, subscription.id, subscription.tag), tail.data
 
     def _fail(self, subscription: Subscription, view: LiveView) -> None:
-        """Goes back to the view that this one replaced; ends the subscription if it has shown a page, or there is none."""
+        """Goes back to the view that this one replaced, or ends the subscription if this one has shown a page."""
         del self._subscriptions[subscription.id]
         self._forget(subscription, view)
         if subscription.page or not subscription.before:

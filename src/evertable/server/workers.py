@@ -57,7 +57,7 @@ class Workers:
     """
 
     def __init__(self, count: int | None = None, timeout_s: float = float("inf")) -> None:
-        count = count or min(MAX_BUSY, os.cpu_count() or 1) + 1  # one client can keep the processors busy, not all threads
+        count = count or min(MAX_BUSY, os.cpu_count() or 1) + 1  # one more than a single client may occupy
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="evertable-worker")
         self._timeout_s = timeout_s
         self._free = count

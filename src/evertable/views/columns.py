@@ -53,5 +53,3 @@ def in_pieces(snapshot: Snapshot, columns: Iterable[int], check: Check) -> Itera
     for start, stop in pieces(snapshot, slots, chosen, MAX_ROWS, MAX_BYTES):
         check()
         yield Columns(snapshot, slots[start:stop], check)
-
-

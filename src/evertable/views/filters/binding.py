@@ -15,7 +15,6 @@ from evertable.tables.table import Snapshot
 from evertable.views.columns import Columns, in_pieces
 from evertable.views.filters import compute
 from evertable.views.filters.compute import Mask
-from evertable.views.folding import fold_text
 from evertable.views.filters.literals import place
 from evertable.views.filters.tree import (
     And,
@@ -33,6 +32,7 @@ from evertable.views.filters.tree import (
     Predicate,
     TextOperator,
 )
+from evertable.views.folding import fold_text
 from evertable.views.names import places_of
 
 Test = Callable[[Columns], Mask]

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 
 from evertable.changelog.schema import arrow_type
 from evertable.config.columns import ColumnType, Kind
-from evertable.views.folding import fold
 from evertable.views.filters.literals import Place
 from evertable.views.filters.tree import Operator
+from evertable.views.folding import fold
 
 Mask: TypeAlias = pa.BooleanArray
 
