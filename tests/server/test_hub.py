@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -172,6 +173,39 @@ def test_orders_rest() -> None:
                 await watcher.until(lambda picture: age in picture.rows[0])
             (order,) = hub._orders._orders.values()
             assert order.number <= (time.monotonic() - start) / EVERY_S + 2
+
+    run(scenario)
+
+
+def test_many_sorted_views_share_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A round ends early if they take long; each has its turn, and plain views are in every round."""
+    rows, rounds = table(rows=numbered(40)), list[set[str]]()
+    monkeypatch.setattr(hub_module, "ROUND_S", -1.0)  # one of them in each round
+    whole, bring = Hub._round, Hub._refresh
+
+    def noted_round(hub: Hub, whole_: bool = False) -> None:
+        rounds.append(set())
+        whole(hub, whole_)
+
+    def noted(hub: Hub, shown: Any, *more: Any) -> float:
+        if rounds:
+            rounds[-1].add(shown.view.view.filter)
+        return bring(hub, shown, *more)
+
+    monkeypatch.setattr(Hub, "_round", noted_round)
+    monkeypatch.setattr(Hub, "_refresh", noted)
+
+    async def scenario() -> None:
+        async with running(catalog_of(users_ui=rows), tick_ms=1) as hub:
+            watchers = [Watcher(hub, View(filter=f"age >= {age}")) for age in range(20)]
+            watchers.append(Watcher(hub, View(limit=0)))
+            for number, watcher in enumerate(watchers):
+                await watcher.until(lambda picture, number=number: picture.total == 40 - number % 20)  # type: ignore[misc]
+            rounds.clear()
+            rows.append([("new", "row", 99)])
+            for number, watcher in enumerate(watchers):
+                await watcher.until(lambda picture, number=number: picture.total == 41 - number % 20)  # type: ignore[misc]
+            assert max(len(looked - {""}) for looked in rounds) == 1
 
     run(scenario)
 

@@ -29,6 +29,8 @@ STALLED_S = 5.0
 """A viewer that was told of news so long ago and took nothing is not worked for until it does."""
 RETRY_S = 60.0
 """At most, between two tries to show a page that cannot be made."""
+ROUND_S = 0.02
+"""For sorted and filtered views in one round; then requests and sends have their turn."""
 TOTALS_S = 0.25
 """A total alone is not told more often than that."""
 
@@ -79,6 +81,7 @@ class Hub:
         self._shown: dict[tuple[str, View], _Shown] = {}
         self._versions: dict[str, int] = {}
         self._last = self._last_cpu = self._sleepers_due = 0.0
+        self._turn = 0
         self._timer: asyncio.TimerHandle | None = None
         self._woken = self._untidy = self._put_off = False
         self._ended = True
@@ -146,7 +149,7 @@ class Hub:
                 async with self._orders.prepared(in_use, tables, PREPARE_S):
                     publication = self._catalog.publish(generation, tables)
                     also()
-                    self._round()
+                    self._round(whole=True)
             finally:
                 self._untidy = True  # an order may have been prepared for someone who left meanwhile
                 self.wake()
@@ -253,7 +256,16 @@ class Hub:
         self._timer, self._put_off = None, False
         self._round()
 
-    def _round(self) -> None:
+    def _in_turn(self) -> list[_Shown]:
+        """All views: first those without sort and filter, then the others, from where the last round stopped."""
+        everything = tuple(self._shown.values())
+        plain = [shown for shown in everything if shown.view.query.plain]
+        others = [shown for shown in everything if not shown.view.query.plain]
+        start = self._turn = self._turn % max(1, len(others))
+        return [*plain, *others[start:], *others[:start]]
+
+    def _round(self, whole: bool = False) -> None:
+        """Brings views up to date: all of them, or as many sorted and filtered ones as fit into ``ROUND_S``."""
         self._last, self._last_cpu = self.loop.time(), time.thread_time()
         publication, now = self._catalog.current, self._last
         soonest = NEVER
@@ -261,7 +273,15 @@ class Hub:
         looks_for_sleepers = now >= self._sleepers_due
         if looks_for_sleepers:  # and not in every round: with many views even this would cost something
             self._sleepers_due = now + STALLED_S / 5
-        for shown in tuple(self._shown.values()):
+        until: float | None = None
+        for shown in self._in_turn():
+            if not shown.view.query.plain:
+                if until is None:  # at least one has its turn, however many others there are
+                    until = NEVER if whole else self.loop.time() + ROUND_S
+                elif self.loop.time() > until:
+                    soonest = now  # those that are left come first in the next round
+                    break
+                self._turn += 1
             if (looks_for_sleepers or shown.view.binding is None) and self._sleeps(shown, now):
                 continue
             known = seen[shown.view.name]
