@@ -47,7 +47,9 @@ def texts() -> Catalog:
         [pa.array(values, field.type) for values, field in zip(arrays, schema, strict=True)], schema=schema
     )
     tables.fold(Changes((batch, layouts[1].empty), NO_PAIRS, NO_REJECTS, ROWS))
-    return catalog_of(texts_ui=tables.left, final_ui=tables.joined)
+    catalog = Catalog(["texts_ui", "final_ui"])
+    catalog.publish(1, {"texts_ui": tables.left, "final_ui": tables.joined})
+    return catalog
 
 
 class Asking(threading.Thread):

@@ -26,7 +26,7 @@ def total(text: str, where: str) -> int:
 
 def test_letters_fold_as_the_reference_says() -> None:
     """Latin, Greek and Cyrillic, with the Turkish i's, which have no other case."""
-    ours, theirs = {}, {}
+    ours, theirs = dict[str, list[str]](), dict[str, list[str]]()
     for letter in LETTERS:
         ours.setdefault(fold_text(letter), []).append(letter)
         theirs.setdefault(_folded(letter), []).append(letter)
