@@ -67,6 +67,13 @@ class Snapshot:
     def column(self, index: int) -> pa.ChunkedArray:
         return self._arrays[index]
 
+    def text_bytes(self, slots: Slots, columns: Sequence[int]) -> Slots:
+        found = np.zeros(len(slots), np.int64)
+        for array in (self._arrays[i].chunk(0) for i in columns if pa.types.is_string(self._arrays[i].type)):
+            offsets = np.frombuffer(array.buffers()[1], np.int32)
+            found += offsets[slots + 1] - offsets[slots]
+        return found
+
     def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
         return pa.table([self._arrays[i] for i in columns], [str(i) for i in columns]).take(slots).to_batches()[0]
 

@@ -37,6 +37,8 @@ EvertableError
     ├── FilterError                FILTER_INVALID          with the position in the filter
     ├── FilterTooLongError         FILTER_TOO_LONG
     ├── PageTooLargeError          PAGE_TOO_LARGE
+    ├── QueryTimeoutError          QUERY_TIMEOUT           a sort, filter or page took longer than it may
+    ├── TooManyQueriesError        TOO_MANY_QUERIES        as many different sorts and filters as there may be
     ├── TooManySubscriptionsError  TOO_MANY_SUBSCRIPTIONS
     ├── SubscriptionExistsError    SUBSCRIPTION_EXISTS
     ├── SubscriptionNotFoundError  SUBSCRIPTION_NOT_FOUND
@@ -278,6 +280,14 @@ class FilterTooLongError(RequestError):
 
 class PageTooLargeError(RequestError):
     condition = "PAGE_TOO_LARGE"
+
+
+class QueryTimeoutError(RequestError):
+    condition = "QUERY_TIMEOUT"
+
+
+class TooManyQueriesError(RequestError):
+    condition = "TOO_MANY_QUERIES"
 
 
 class TooManySubscriptionsError(RequestError):

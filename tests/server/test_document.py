@@ -16,6 +16,7 @@ from evertable.server.app import create_app
 from evertable.server.metrics import METRICS
 from evertable.server.parameters import CSV, PAGE, SHAPE
 from evertable.tables.catalog import Catalog
+from evertable.views.filters.parser import MAX_PART_CHARS
 
 PAGE_TEXT = (Path(__file__).parents[2] / "docs" / "SERVER.md").read_text()
 SOURCES = Path(run.__file__).parent
@@ -74,7 +75,8 @@ def test_conditions() -> None:
     [
         ("downloads at once", str(downloads.MAX_DOWNLOADS)),
         ("a download whose client takes nothing", f"is given up after {downloads.STALLED_S} s"),
-        ("requests in line for a worker", str(rest.MAX_WAITING)),
+        ("requests of one address that wait for an answer", str(rest.MAX_WAITING)),
+        ("characters of a text after `contains`, `starts with`, `ends with`", str(MAX_PART_CHARS)),
         ("bytes in a body", f"{operations.MAX_BODY:,}"),
         ("bytes in a request's head, its address included", f"{run.MAX_HEAD_BYTES:,}"),
         (

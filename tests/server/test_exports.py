@@ -231,10 +231,13 @@ def test_pieces_stay_small() -> None:
     """Rows of a hundred kilobytes come a few at a time; small ones by the thousand."""
     wide = table(parse_columns({"x": "string"}), [("y" * 100_000,) for _ in range(300)])
     sizes = [batch.num_rows for batch in Extract.of(Catalog([], {"t": wide}), "t", []).batches()]
-    assert (sizes[0], max(sizes[1:])) == (32, 2)
+    assert (max(sizes), sum(sizes)) == (2, 300)
     narrow = table(parse_columns({"x": "long"}), [(number,) for number in range(50_000)])
     sizes = [batch.num_rows for batch in Extract.of(Catalog([], {"t": narrow}), "t", []).batches()]
-    assert (sizes[:3], max(sizes), sum(sizes)) == ([32, 64, 128], 8192, 50_000)
+    assert (max(sizes), sum(sizes)) == (8192, 50_000)
+    mixed = table(parse_columns({"x": "string"}), [("y" * (1_000_000 if n > 20_000 else 1),) for n in range(20_100)])
+    sizes = [batch.nbytes for batch in Extract.of(Catalog([], {"t": mixed}), "t", []).batches()]
+    assert max(sizes) < 1_100_000
 
 
 finite = st.floats(allow_nan=False, allow_infinity=False)

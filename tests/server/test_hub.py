@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -18,6 +19,7 @@ from evertable.server.hub import TOTALS_S, Hub
 from evertable.server.orders import EVERY_S, SHARE, Order
 from evertable.server.shared import Binding, LiveView, Look
 from evertable.tables.bounded import BoundedTable
+from evertable.tables.pieces import Check
 from evertable.tables.table import Slots
 from evertable.views.view import View
 
@@ -175,12 +177,45 @@ def test_orders_rest() -> None:
     run(scenario)
 
 
+def test_many_sorted_views_share_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A round ends early if they take long; each has its turn, and plain views are in every round."""
+    rows, rounds = table(rows=numbered(40)), list[set[str]]()
+    monkeypatch.setattr(hub_module, "ROUND_S", -1.0)  # one of them in each round
+    whole, bring = Hub._round, Hub._refresh
+
+    def noted_round(hub: Hub, whole_: bool = False) -> None:
+        rounds.append(set())
+        whole(hub, whole_)
+
+    def noted(hub: Hub, shown: Any, *more: Any) -> float:
+        if rounds:
+            rounds[-1].add(shown.view.view.filter)
+        return bring(hub, shown, *more)
+
+    monkeypatch.setattr(Hub, "_round", noted_round)
+    monkeypatch.setattr(Hub, "_refresh", noted)
+
+    async def scenario() -> None:
+        async with running(catalog_of(users_ui=rows), tick_ms=1) as hub:
+            watchers = [Watcher(hub, View(filter=f"age >= {age}")) for age in range(20)]
+            watchers.append(Watcher(hub, View(limit=0)))
+            for number, watcher in enumerate(watchers):
+                await watcher.until(lambda picture, number=number: picture.total == 40 - number % 20)  # type: ignore[misc]
+            rounds.clear()
+            rows.append([("new", "row", 99)])
+            for number, watcher in enumerate(watchers):
+                await watcher.until(lambda picture, number=number: picture.total == 41 - number % 20)  # type: ignore[misc]
+            assert max(len(looked - {""}) for looked in rounds) == 1
+
+    run(scenario)
+
+
 def test_an_expensive_order_rests_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten times what it cost."""
     rows, compute = table(rows=numbered(10)), Order.compute
 
-    def expensive(order: Order) -> tuple[Slots, int, float]:
-        slots, version, _ = compute(order)
+    def expensive(order: Order, check: Check) -> tuple[Slots, int, float]:
+        slots, version, _ = compute(order, check)
         return slots, version, 1_000.0
 
     async def scenario() -> None:
@@ -198,8 +233,8 @@ def test_orders_share_half_a_core(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many cheap ones, each of which alone would be computed far more often."""
     rows, compute, cost_s, many = table(rows=numbered(10)), Order.compute, 1.0, 30
 
-    def cheap(order: Order) -> tuple[Slots, int, float]:
-        slots, version, _ = compute(order)
+    def cheap(order: Order, check: Check) -> tuple[Slots, int, float]:
+        slots, version, _ = compute(order, check)
         return slots, version, cost_s
 
     async def scenario() -> None:

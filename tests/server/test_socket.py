@@ -16,6 +16,7 @@ from evertable.server import hub as hub_module
 from evertable.server.orders import Order
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog
+from evertable.tables.pieces import Check
 
 
 def catalog_of(**tables: BoundedTable) -> Catalog:
@@ -126,9 +127,9 @@ def test_no_view_brings_an_older_page(serve: Serve, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(hub_module, "PREPARE_S", 0.01)
     ready.set()
 
-    def held(order: Order) -> Any:
+    def held(order: Order, check: Check) -> Any:
         assert ready.wait(WAIT_S)
-        return compute(order)
+        return compute(order, check)
 
     monkeypatch.setattr(Order, "compute", held)
     server, hub, _ = live(serve, catalog)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from evertable.config.columns import Column
@@ -27,6 +28,10 @@ class ChunkedSnapshot:
         whole = pa.array([*values[:1], *values], kind)[len(values[:1]) :]
         size = self._chunk + index
         return pa.chunked_array([whole[i : i + size] for i in range(0, len(values), size)], kind)
+
+    def text_bytes(self, slots: Slots, columns: Sequence[int]) -> Slots:
+        rows = [self._rows[slot - self.extent.first] for slot in slots.tolist()]
+        return np.array([sum(len(row[i]) for i in columns if isinstance(row[i], str)) for row in rows], np.int64)
 
     def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
         rows = [self._rows[slot - self.extent.first] for slot in slots.tolist()]

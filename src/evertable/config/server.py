@@ -89,6 +89,12 @@ class Server(Section):
     max_page: int = Field(default=10_000, ge=1, le=1_000_000, description="rows in one page")
     max_subscriptions: int = Field(default=64, ge=1, le=10_000, description="on one socket")
     max_sockets: int = Field(default=5_000, ge=1, le=1_000_000, description="open at once")
+    max_queries: int = Field(
+        default=1_000, ge=1, le=1_000_000, description="different sorts and filters that viewers follow at once"
+    )
+    query_timeout_s: float = Field(
+        default=10.0, ge=0.1, le=3600, description="a sort, filter or page that takes longer is stopped"
+    )
     max_memory_mb: int | None = Field(
         default=None, ge=1, description="what tables may take; a generation that cannot fit is not built"
     )

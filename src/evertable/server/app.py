@@ -24,6 +24,9 @@ from evertable.server.strangers import JUNK, JunkConnections, WrongTokens
 from evertable.server.workers import Workers
 from evertable.tables.catalog import Catalog
 
+QUICK_WORKERS = 2
+"""For status, metrics and plain pages, which must not wait behind sorts and filters."""
+
 Lifespan = Callable[[], AbstractAsyncContextManager[Any]]
 
 
@@ -67,15 +70,16 @@ def create_app(
     ``routes`` are more addresses, such as a web page's; ``public`` those of them that need no token (see ``Rules``).
     """
     metrics = metrics or Metrics()
-    workers = workers or Workers()
+    workers = workers or Workers(timeout_s=settings.query_timeout_s)
+    quick = Workers(QUICK_WORKERS, settings.query_timeout_s)
     downloads = Downloads(workers, max_downloads, stalled_s)
     watch_catalog(metrics, catalog)
     metrics.read("evertable_downloads", lambda: downloads.running)
     wrong_tokens, junk = WrongTokens(), JunkConnections()
     metrics.read("evertable_wrong_tokens_total", lambda: wrong_tokens.total)
     metrics.read("evertable_junk_connections_total", lambda: junk.total)
-    tables = Tables(catalog, workers, downloads, settings.max_page)
-    operations = Operations(catalog, workers, metrics, settings.max_memory_mb, control, rollback, status, topics)
+    tables = Tables(catalog, workers, quick, downloads, settings.max_page, settings.query_timeout_s)
+    operations = Operations(catalog, quick, metrics, settings.max_memory_mb, control, rollback, status, topics)
 
     @asynccontextmanager
     async def running(_app: Starlette) -> AsyncIterator[Mapping[str, Any]]:
@@ -84,6 +88,7 @@ def create_app(
                 yield {JUNK: junk}
         finally:
             await workers.close()
+            await quick.close()
 
     sockets = [] if websocket is None else [WebSocketRoute("/ws", websocket)]
     return App(

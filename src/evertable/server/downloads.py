@@ -11,6 +11,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from evertable.server.exports import Extract, Format
+from evertable.server.leaving import gone
 from evertable.server.parameters import Pairs
 from evertable.server.refusals import RETRY_AFTER, Refused
 from evertable.server.workers import Workers
@@ -31,25 +32,33 @@ class Downloads:
         self._stalled_s = stalled_s
         self.running = 0
 
-    async def start(self, catalog: Catalog, name: str, pairs: Pairs, format: Format) -> Response:  # noqa: A002
+    async def start(
+        self,
+        catalog: Catalog,
+        name: str,
+        pairs: Pairs,
+        format: Format,  # noqa: A002
+        client: str | None = None,
+        wait_s: float | None = None,
+    ) -> Response:
         """The answer with the whole export; it reads from a snapshot that is taken now."""
         if self.running >= self._limit:
             message = f"{self._limit} exports are being downloaded, which is the most at once."
             raise Refused(503, "TOO_MANY_EXPORTS", message, RETRY_AFTER)
         self.running += 1
         try:
-            extract = await self._workers.run(Extract.of, catalog, name, pairs)
+            extract = await self._workers.run(lambda check: Extract.of(catalog, name, pairs, check), client, wait_s)
         except BaseException:
             self.running -= 1
             raise
-        return _Download(self, extract, format)
+        return _Download(self, extract, format, client)
 
-    async def send(self, pieces: Iterator[bytes], table: str, receive: Receive, send: Send) -> None:
+    async def send(self, pieces: Iterator[bytes], table: str, client: str | None, receive: Receive, send: Send) -> None:
         """Sends piece after piece; ends early, without an end of file, if nobody takes them."""
-        gone = asyncio.create_task(_gone(receive))
+        leaving = asyncio.create_task(gone(receive))
         try:
-            while not gone.done():
-                piece = await self._workers.run(next, pieces, None)
+            while not leaving.done():
+                piece = await self._workers.run(lambda _check: next(pieces, None), client)
                 async with asyncio.timeout(self._stalled_s):
                     await send({"type": "http.response.body", "body": piece or b"", "more_body": piece is not None})
                 if piece is None:
@@ -57,17 +66,18 @@ class Downloads:
         except TimeoutError:
             log.warning("The download of %s was given up: its client took nothing for %s s.", table, self._stalled_s)
         finally:
-            gone.cancel()
+            leaving.cancel()
 
 
 class _Download(Response):
     """One export as an answer; it counts as running until it is sent."""
 
-    def __init__(self, downloads: Downloads, extract: Extract, format: Format) -> None:  # noqa: A002
+    def __init__(self, downloads: Downloads, extract: Extract, format: Format, client: str | None) -> None:  # noqa: A002
         super().__init__(headers={"Content-Disposition": _attachment(f"{extract.table}.{format}")})
         self._downloads = downloads
         self._extract = extract
         self._format = format
+        self._client = client
         self.headers["Content-Type"] = format.media_type
         del self.headers["Content-Length"]  # it is not known
 
@@ -77,14 +87,10 @@ class _Download(Response):
             if scope["method"] == "HEAD":
                 await send({"type": "http.response.body"})
             else:
-                await self._downloads.send(self._extract.pieces(self._format), self._extract.table, receive, send)
+                pieces, table = self._extract.pieces(self._format), self._extract.table
+                await self._downloads.send(pieces, table, self._client, receive, send)
         finally:
             self._downloads.running -= 1
-
-
-async def _gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 def _attachment(name: str) -> str:

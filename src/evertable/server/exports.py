@@ -16,13 +16,13 @@ from evertable.protocol.answers import Stamp
 from evertable.protocol.values import rows_of
 from evertable.server.parameters import Pairs, keeps_formulas, view_of
 from evertable.server.reading import find
+from evertable.server.taking import batches
 from evertable.tables.catalog import Catalog
+from evertable.tables.pieces import Check, never
 from evertable.tables.table import Slots, Snapshot, schema_of
 from evertable.views.query import Query, columns_of
 
-FIRST_ROWS = 32
-MAX_ROWS = 8_192
-PIECE_BYTES = 256 * 1024  # what a piece should have, give or take; one per download is in memory
+PIECE_BYTES = 256 * 1024  # what a piece has, give or take; one per download is in memory
 
 
 class Format(StrEnum):
@@ -47,7 +47,7 @@ class Extract:
     keeps_formulas: bool = False
 
     @classmethod
-    def of(cls, catalog: Catalog, name: str, pairs: Pairs) -> Extract:
+    def of(cls, catalog: Catalog, name: str, pairs: Pairs, check: Check = never) -> Extract:
         current, table = find(catalog, name)
         view = view_of(pairs, table.columns)
         query = Query.parse(view).bind(table.columns)
@@ -55,17 +55,11 @@ class Extract:
         snapshot = table.snapshot()
         stamp = Stamp(current.number, snapshot.extent.version, current.generation)
         columns = tuple(table.columns[place] for place in places)
-        return cls(name, stamp, columns, snapshot, query.order(snapshot), places, keeps_formulas(pairs))
+        return cls(name, stamp, columns, snapshot, query.order(snapshot, check), places, keeps_formulas(pairs))
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """A few rows first; then as many at a time as fit into a piece."""
-        at, count = 0, FIRST_ROWS
-        while at < len(self.slots):
-            batch = self.snapshot.take(self.slots[at : at + count], self.places)
-            at += batch.num_rows
-            yield batch
-            fitting = batch.num_rows * PIECE_BYTES // max(batch.nbytes, 1)
-            count = max(1, min(fitting, 2 * count, MAX_ROWS))
+        """Yields as many rows at a time as fit into a piece."""
+        return batches(self.snapshot, self.slots, self.places, max_bytes=PIECE_BYTES)
 
     def pieces(self, format: Format) -> Iterator[bytes]:  # noqa: A002 - that is what it is
         """The file, in pieces."""

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import structlog
 
 from evertable.config.server import Server
-from evertable.errors import PageTooLargeError, TableNotFoundError
+from evertable.errors import PageTooLargeError, QueryTimeoutError, TableNotFoundError, TooManyQueriesError
 from evertable.protocol.frames import Limits
 from evertable.server.orders import REST, Orders
-from evertable.server.shared import LiveView, Look, News, Seen, Subscription, Tail
+from evertable.server.shared import HeavyPageError, LiveView, Look, News, Seen, Subscription, Tail
 from evertable.server.workers import Workers
 from evertable.tables.catalog import Catalog, Publication
 from evertable.tables.table import Table
@@ -29,6 +29,8 @@ STALLED_S = 5.0
 """A viewer that was told of news so long ago and took nothing is not worked for until it does."""
 RETRY_S = 60.0
 """At most, between two tries to show a page that cannot be made."""
+ROUND_S = 0.02
+"""For sorted and filtered views in one round; then requests and sends have their turn."""
 TOTALS_S = 0.25
 """A total alone is not told more often than that."""
 
@@ -50,6 +52,8 @@ class _Shown:
     failures: int = 0
     """In a row."""
     looking: bool = False
+    task: asyncio.Task[None] | None = None
+    """That looks, on a worker."""
     missed: bool = False
     """Whether something may have happened while a worker looked."""
     latecomers: bool = False
@@ -70,9 +74,14 @@ class Hub:
         self.sent_bytes = 0
         self._catalog = catalog
         self._tick_s = settings.tick_ms / 1000
+        self._max_queries = settings.max_queries
+        self._query_timeout_s = settings.query_timeout_s
+        self._queries: Counter[tuple[str, Query]] = Counter()
+        """Different sorts and filters, with the number of views that use each."""
         self._shown: dict[tuple[str, View], _Shown] = {}
         self._versions: dict[str, int] = {}
         self._last = self._last_cpu = self._sleepers_due = 0.0
+        self._turn = 0
         self._timer: asyncio.TimerHandle | None = None
         self._woken = self._untidy = self._put_off = False
         self._ended = True
@@ -82,7 +91,7 @@ class Hub:
     async def running(self) -> AsyncIterator[None]:
         """Follows the catalog; the application's lifespan."""
         self.loop = asyncio.get_running_loop()
-        self._workers = Workers()
+        self._workers = Workers(timeout_s=self._query_timeout_s)
         self._orders = Orders(self._workers, self.wake)
         self._flipping = asyncio.Lock()
         self._woken = self._ended = self._put_off = False
@@ -110,6 +119,11 @@ class Hub:
         return len(self._shown)
 
     @property
+    def queries(self) -> int:
+        """Different sorts and filters in use."""
+        return len(self._queries)
+
+    @property
     def subscriptions(self) -> int:
         return sum(len(shown.view.subscribers) for shown in tuple(self._shown.values()))
 
@@ -130,19 +144,48 @@ class Hub:
         What ``also`` writes into tables that do not flip, viewers see together with the flip.
         """
         async with self._flipping:  # one after the other, in the order they were asked for
-            in_use = {(name, shown.view.query) for (name, _), shown in self._shown.items()}
+            in_use = {(name, shown.view.query): shown.view.client for (name, _), shown in self._shown.items()}
             try:
                 async with self._orders.prepared(in_use, tables, PREPARE_S):
                     publication = self._catalog.publish(generation, tables)
                     also()
-                    self._round()
+                    self._round(whole=True)
             finally:
                 self._untidy = True  # an order may have been prepared for someone who left meanwhile
                 self.wake()
         return publication
 
-    def attach(self, name: str, view: View, subscription: Subscription) -> LiveView:
-        """Tells the subscription of this view's news from now on; RequestError if there can be none."""
+    def attach(self, name: str, view: View, subscription: Subscription, replaced: LiveView | None = None) -> LiveView:
+        """Tells the subscription of this view's news from now on; RequestError if there can be none.
+
+        ``replaced`` is what it looked at before, and will leave.
+        """
+        query = self._checked(name, view)
+        if not query.plain and (name, query) not in self._queries and not self._has_room(replaced):
+            raise TooManyQueriesError(
+                f"Viewers use {self._max_queries} different sorts and filters, as many as there may be.",
+                "Use the sort and filter of another viewer, try again later, or raise server.max_queries.",
+            )
+        return self.attach_again(name, view, query, subscription)
+
+    def attach_again(self, name: str, view: View, query: Query, subscription: Subscription) -> LiveView:
+        """Does the same for a view that was accepted before."""
+        shown = self._shown.get((name, view))
+        if shown is None:
+            shown = self._shown[name, view] = _Shown(LiveView(name, view, query))
+            if not query.plain:
+                self._queries[name, query] += 1
+        shown.view.subscribers.add(subscription)
+        self._refresh(shown, self._catalog.current, self.loop.time())
+        if shown.view.lacks(subscription):
+            subscription.tell(self.loop.time())
+        else:  # its order is not computed yet, or it comes from a later page
+            shown.latecomers = shown.latecomers or shown.view.stamp < subscription.after
+            self.wake()
+        return shown.view
+
+    def _checked(self, name: str, view: View) -> Query:
+        """The view's query, if there is such a table and it fits."""
         if name not in self._catalog.names:
             known = ", ".join(self._catalog.names)
             raise TableNotFoundError(f"There is no table '{name}'.", f"There are {known}.")
@@ -152,17 +195,14 @@ class Hub:
         if table := self._catalog.current.tables.get(name):
             query.bind(table.columns)
             columns_of(view, table.columns)
-        shown = self._shown.get((name, view))
-        if shown is None:
-            shown = self._shown[name, view] = _Shown(LiveView(name, view, query))
-        shown.view.subscribers.add(subscription)
-        self._refresh(shown, self._catalog.current, self.loop.time())
-        if shown.view.lacks(subscription):
-            subscription.tell(self.loop.time())
-        else:  # its order is not computed yet, or it comes from a later page
-            shown.latecomers = shown.latecomers or shown.view.stamp < subscription.after
-            self.wake()
-        return shown.view
+        return query
+
+    def _has_room(self, replaced: LiveView | None) -> bool:
+        """Whether one more query may be used, in the place of the view that is replaced."""
+        used = len(self._queries)
+        if replaced is not None and len(replaced.subscribers) == 1:
+            used -= self._queries[replaced.name, replaced.query] == 1
+        return used < self._max_queries
 
     def frame_for(self, view: LiveView, subscription: Subscription) -> Tail | None:
         """What the subscription lacks, now that it can take it; if its view sleeps, it is told again when there is."""
@@ -179,7 +219,13 @@ class Hub:
     def detach(self, view: LiveView, subscription: Subscription) -> None:
         view.subscribers.discard(subscription)
         if not view.subscribers:
-            del self._shown[view.name, view.view]
+            shown = self._shown.pop((view.name, view.view))
+            if shown.task is not None:
+                shown.task.cancel()
+            if not view.query.plain:
+                self._queries[view.name, view.query] -= 1
+                if not self._queries[view.name, view.query]:
+                    del self._queries[view.name, view.query]
             if view.orders:
                 self._untidy = True
                 self.wake()  # no other round may come for long
@@ -210,7 +256,16 @@ class Hub:
         self._timer, self._put_off = None, False
         self._round()
 
-    def _round(self) -> None:
+    def _in_turn(self) -> list[_Shown]:
+        """All views: first those without sort and filter, then the others, from where the last round stopped."""
+        everything = tuple(self._shown.values())
+        plain = [shown for shown in everything if shown.view.query.plain]
+        others = [shown for shown in everything if not shown.view.query.plain]
+        start = self._turn = self._turn % max(1, len(others))
+        return [*plain, *others[start:], *others[:start]]
+
+    def _round(self, whole: bool = False) -> None:
+        """Brings views up to date: all of them, or as many sorted and filtered ones as fit into ``ROUND_S``."""
         self._last, self._last_cpu = self.loop.time(), time.thread_time()
         publication, now = self._catalog.current, self._last
         soonest = NEVER
@@ -218,7 +273,15 @@ class Hub:
         looks_for_sleepers = now >= self._sleepers_due
         if looks_for_sleepers:  # and not in every round: with many views even this would cost something
             self._sleepers_due = now + STALLED_S / 5
-        for shown in tuple(self._shown.values()):
+        until: float | None = None
+        for shown in self._in_turn():
+            if not shown.view.query.plain:
+                if until is None:  # at least one has its turn, however many others there are
+                    until = NEVER if whole else self.loop.time() + ROUND_S
+                elif self.loop.time() > until:
+                    soonest = now  # those that are left come first in the next round
+                    break
+                self._turn += 1
             if (looks_for_sleepers or shown.view.binding is None) and self._sleeps(shown, now):
                 continue
             known = seen[shown.view.name]
@@ -258,6 +321,9 @@ class Hub:
         view = shown.view
         try:
             binding = view.bind(publication, self._orders)
+            if view.failure is not None:
+                self._tell(shown)
+                return NEVER
             if shown.looking:
                 shown.missed = True
             elif binding is not None and not view.is_current(binding):
@@ -267,6 +333,8 @@ class Hub:
                     self._look_elsewhere(shown)
                 elif look := view.look(binding):
                     self._show(shown, look, now)
+        except HeavyPageError:
+            self._look_elsewhere(shown)
         except Exception:
             return self._failed(shown, now)
         return self._tell_total(shown, now)
@@ -308,7 +376,7 @@ class Hub:
     def _look_elsewhere(self, shown: _Shown) -> None:
         """A large page is made on a worker; one look at a time."""
         shown.looking, shown.missed = True, False
-        task = self.loop.create_task(self._look(shown))
+        shown.task = task = self.loop.create_task(self._look(shown))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -317,12 +385,16 @@ class Hub:
         try:
             binding = shown.view.bind(self._catalog.current, self._orders)
             if binding is not None:
-                look = await self._workers.run(shown.view.look, binding)
+                look = await self._workers.run(lambda check: shown.view.look(binding, check), shown.view.client)
             if look and look.binding.publication is self._catalog.current:
                 self._show(shown, look, self.loop.time())
+        except QueryTimeoutError as error:
+            shown.view.page_failure = error
+            shown.missed = True
+            log.warning("page_timed_out", table=shown.view.name, client=shown.view.client)
         except Exception:
             self._plan_at(self._failed(shown, self.loop.time()))
         finally:
-            shown.looking = False
+            shown.looking, shown.task = False, None
             if look or shown.missed:  # a total may wait to be told; what happened meanwhile may be news
                 self.wake()

@@ -23,6 +23,7 @@ def create_live_app(
     page = page_routes()
     metrics.read("evertable_sockets", lambda: len(sockets))
     metrics.read("evertable_sockets_blocked", lambda: sockets.blocked)
+    metrics.read("evertable_queries", lambda: hub.queries)
     metrics.read("evertable_subscriptions", lambda: hub.subscriptions)
     metrics.read("evertable_frames_sent_total", lambda: {(kind,): count for kind, count in dict(hub.sent).items()})
     metrics.read("evertable_sent_bytes_total", lambda: hub.sent_bytes)

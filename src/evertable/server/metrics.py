@@ -61,6 +61,7 @@ METRICS = (
     Metric("evertable_sockets", Kind.GAUGE, (), "open WebSockets"),
     Metric("evertable_sockets_blocked", Kind.GAUGE, (), "those whose viewer takes nothing at the moment"),
     Metric("evertable_subscriptions", Kind.GAUGE, (), "subscriptions on all of them"),
+    Metric("evertable_queries", Kind.GAUGE, (), "different sorts and filters that they use"),
     Metric("evertable_frames_sent_total", Kind.COUNTER, ("type",), "frames to viewers, by type: page, patch, total …"),
     Metric("evertable_sent_bytes_total", Kind.COUNTER, (), "bytes in them"),
     Metric("evertable_downloads", Kind.GAUGE, (), "exports under way"),

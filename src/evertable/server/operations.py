@@ -69,7 +69,7 @@ class Operations:
 
     async def status(self, request: Request) -> Response:
         check_names(request.query_params.multi_items(), ())
-        said = await self._workers.run(status_of, self._catalog, self._max_memory_mb)
+        said = await self._workers.run(lambda _check: status_of(self._catalog, self._max_memory_mb))
         return json_response({**said, **self._more()})
 
     async def topics(self, request: Request) -> Response:
@@ -92,7 +92,7 @@ class Operations:
         return json_response(await self._rollback(), 202)
 
     async def scraped(self, _request: Request) -> Response:
-        text = await self._workers.run(self._metrics.text)
+        text = await self._workers.run(lambda _check: self._metrics.text())
         return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 

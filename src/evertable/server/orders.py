@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import structlog
 
+from evertable.errors import QueryTimeoutError
 from evertable.server.workers import Workers
+from evertable.tables.pieces import Check, never
 from evertable.tables.table import Slots, Table
 from evertable.views.query import BoundQuery, Query
 
@@ -43,11 +45,16 @@ class Order:
     task: asyncio.Task[None] | None = None
     """That computes it now."""
 
-    def compute(self) -> tuple[Slots, int, float]:
+    client: str | None = None
+    """Whose share of the workers it takes: that of the first who asked for it."""
+    failure: QueryTimeoutError | None = None
+    """Why it is not computed any more."""
+
+    def compute(self, check: Check = never) -> tuple[Slots, int, float]:
         """The slots, the table's version, and the seconds it took; runs on a worker."""
         start = time.perf_counter()
         snapshot = self.table.snapshot()
-        return self.bound.order(snapshot), snapshot.extent.version, time.perf_counter() - start
+        return self.bound.order(snapshot, check), snapshot.extent.version, time.perf_counter() - start
 
 
 class Orders:
@@ -63,18 +70,18 @@ class Orders:
     def __len__(self) -> int:
         return len(self._orders)
 
-    def of(self, name: str, table: Table, query: Query, bound: BoundQuery) -> Order:
+    def of(self, name: str, table: Table, query: Query, bound: BoundQuery, client: str | None = None) -> Order:
         """The order of that query on that table, the same one for all who ask."""
         key = (id(table), query)
         if (order := self._orders.get(key)) is None:
-            order = self._orders[key] = Order(name, table, query, bound)
+            order = self._orders[key] = Order(name, table, query, bound, client=client)
         return order
 
     def refresh(self, now: float) -> float:
         """Starts computing what is due, and says when the next one will be (infinity: none)."""
         soonest = float("inf")
         for order in self._orders.values():
-            if order.task is not None or order.version == order.table.extent.version:
+            if order.task is not None or order.failure is not None or order.version == order.table.extent.version:
                 continue
             if order.due_s <= now:
                 self._start(order)
@@ -93,19 +100,20 @@ class Orders:
 
     @asynccontextmanager
     async def prepared(
-        self, in_use: Iterable[tuple[str, Query]], tables: Mapping[str, Table], timeout_s: float
+        self, in_use: Mapping[tuple[str, Query], str | None], tables: Mapping[str, Table], timeout_s: float
     ) -> AsyncIterator[None]:
         """Computes the queries in use on tables that their names will show, so that a flip finds them ready.
 
         Those that take longer come after the flip; until then their viewers see what they saw before.
         """
-        for name, query in in_use:
+        for (name, query), client in in_use.items():
             if name in tables:
                 bound = query.bind(tables[name].columns, missing_ok=True)
                 if not bound.plain:
-                    self._prepared.add(self.of(name, tables[name], query, bound))
+                    self._prepared.add(self.of(name, tables[name], query, bound, client))
         try:
-            computing = [order.task or self._start(order) for order in self._prepared if order.slots is None]
+            waiting = [order for order in self._prepared if order.slots is None and order.failure is None]
+            computing = [order.task or self._start(order) for order in waiting]
             if computing:
                 await asyncio.wait(computing, timeout=timeout_s)
             yield
@@ -126,8 +134,11 @@ class Orders:
     async def _compute(self, order: Order) -> None:
         order.cost_s = EVERY_S
         try:
-            slots, version, order.cost_s = await self._workers.run(order.compute)
+            slots, version, order.cost_s = await self._workers.run(order.compute, order.client)
             order.slots, order.version, order.number = slots, version, order.number + 1
+        except QueryTimeoutError as error:  # its viewers get it as an error
+            order.failure = error
+            log.warning("order_timed_out", table=order.name, sort=order.query.sort, client=order.client)
         except Exception:  # its viewers keep what they see, and it is tried again
             log.exception("order_failed", table=order.name, sort=order.query.sort)
         finally:

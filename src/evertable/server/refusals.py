@@ -17,6 +17,7 @@ from evertable.server.security import Refusal
 STATUSES = {
     "TABLE_NOT_FOUND": 404,
     "NOT_READY": 503,
+    "QUERY_TIMEOUT": 504,
     "KAFKA_UNREACHABLE": 503,
     "CONTROL_READ_ONLY": 403,
     "NOTHING_BEFORE": 409,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from collections import Counter
+from collections.abc import Coroutine
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -12,26 +13,28 @@ from starlette.routing import Route
 from evertable.server import reading
 from evertable.server.downloads import Downloads
 from evertable.server.exports import Format
+from evertable.server.leaving import ClientGoneError, while_connected
 from evertable.server.parameters import CSV, PAGE, SHAPE, check_names
 from evertable.server.refusals import RETRY_AFTER, Refused, json_response
 from evertable.server.workers import Workers
 from evertable.tables.catalog import Catalog
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
-MAX_WAITING = 256  # requests in line for a worker
+MAX_WAITING = 256  # requests of one client that are not answered yet
 
 
 class Tables:
-    """The addresses under ``/api/tables``."""
+    """The addresses under ``/api/tables``. What needs no sort and no filter has workers of its own: ``quick``."""
 
-    def __init__(self, catalog: Catalog, workers: Workers, downloads: Downloads, max_page: int) -> None:
+    def __init__(
+        self, catalog: Catalog, workers: Workers, quick: Workers, downloads: Downloads, max_page: int, wait_s: float
+    ) -> None:
         self._catalog = catalog
         self._workers = workers
+        self._quick = quick
         self._downloads = downloads
         self._max_page = max_page
-        self._waiting = 0
+        self._wait_s = wait_s
+        self._waiting: Counter[str] = Counter()
 
     @property
     def routes(self) -> list[Route]:
@@ -45,17 +48,26 @@ class Tables:
 
     async def listed(self, request: Request) -> Response:
         check_names(request.query_params.multi_items(), ())
-        return json_response({"tables": await self._read(reading.overview, self._catalog)})
+        return json_response({"tables": await self._quick.run(lambda _check: reading.overview(self._catalog))})
 
     async def one(self, request: Request) -> Response:
         check_names(request.query_params.multi_items(), ())
-        return json_response(await self._read(reading.about, self._catalog, request.path_params["name"]))
+        name = request.path_params["name"]
+        return json_response(await self._quick.run(lambda _check: reading.about(self._catalog, name)))
 
     async def rows(self, request: Request) -> Response:
         pairs = request.query_params.multi_items()
         check_names(pairs, PAGE)
-        body = await self._read(reading.page, self._catalog, request.path_params["name"], pairs, self._max_page)
-        return Response(body, media_type="application/json")
+        name, client = request.path_params["name"], client_of(request)
+        workers = self._quick if reading.is_quick(pairs) else self._workers
+
+        async def page() -> Response:
+            body = await workers.run(
+                lambda check: reading.page(self._catalog, name, pairs, self._max_page, check), client, self._wait_s
+            )
+            return Response(body, media_type="application/json")
+
+        return await self._answer(request, page())
 
     async def csv(self, request: Request) -> Response:
         return await self._export(request, Format.CSV)
@@ -66,14 +78,33 @@ class Tables:
     async def _export(self, request: Request, format: Format) -> Response:  # noqa: A002
         pairs = request.query_params.multi_items()
         check_names(pairs, CSV if format is Format.CSV else SHAPE)
-        return await self._downloads.start(self._catalog, request.path_params["name"], pairs, format)
+        name, client = request.path_params["name"], client_of(request)
+        start = self._downloads.start(self._catalog, name, pairs, format, client, self._wait_s)
+        return await self._answer(request, start)
 
-    async def _read(self, read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Reads on a worker: a table's lock may be held for a while, and sorting takes its time."""
-        if self._waiting >= MAX_WAITING:
-            raise Refused(503, "SERVER_BUSY", "Too many requests wait to be answered.", RETRY_AFTER)
-        self._waiting += 1
+    async def _answer(self, request: Request, work: Coroutine[Any, Any, Response]) -> Response:
+        """Answers with what ``work`` returns, which ends early if the client leaves or no worker becomes free."""
+        client = client_of(request)
+        if self._waiting[client] >= MAX_WAITING:
+            work.close()
+            raise _busy(f"{MAX_WAITING} requests from this address wait to be answered.")
+        self._waiting[client] += 1
         try:
-            return await self._workers.run(read, *args, **kwargs)
+            return await while_connected(request.receive, work)
+        except TimeoutError:
+            raise _busy(f"No worker was free within {self._wait_s:g} s.") from None
+        except ClientGoneError:
+            return Response(status_code=499)  # nobody reads it
         finally:
-            self._waiting -= 1
+            self._waiting[client] -= 1
+            if not self._waiting[client]:
+                del self._waiting[client]
+
+
+def client_of(request: Request) -> str:
+    """Whose share of the workers a request takes: its address's."""
+    return request.client.host if request.client else ""
+
+
+def _busy(message: str) -> Refused:
+    return Refused(503, "SERVER_BUSY", message, RETRY_AFTER)

@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
 import numpy as np
+import pyarrow as pa
 
 from evertable.config.columns import Column
+from evertable.errors import QueryTimeoutError
 from evertable.protocol.answers import Stamp, total_tail
 from evertable.protocol.page import PageRows, Row, page_tail
 from evertable.protocol.patch import diff, patch_tail
 from evertable.protocol.values import rows_of
 from evertable.server.orders import Order, Orders
+from evertable.server.taking import batches, is_heavy
 from evertable.tables.catalog import Publication
+from evertable.tables.pieces import Check
 from evertable.tables.table import Extent, Mask, Slots, Table
 from evertable.views.query import Query, columns_of
 from evertable.views.view import View
@@ -30,6 +34,10 @@ LARGE = 1_000
 
 
 BEGINNING = Stamp(0, 0)
+
+
+class HeavyPageError(Exception):
+    """A page holds so much text that it has to be made off the event loop."""
 
 
 class News(Enum):
@@ -112,6 +120,10 @@ class Subscription:
     total: int = -1
     told_s: float | None = None
     """When it was told of news that it has not taken yet."""
+    client: str | None = None
+    """The address that it comes from."""
+    before: tuple[tuple[int, View], ...] = ()
+    """Tag and view of those that it replaced before they had a page: what to go back to if this view fails."""
 
     def tell(self, now: float) -> None:
         if self.told_s is None:
@@ -129,6 +141,8 @@ class LiveView:
     subscribers: set[Subscription] = field(default_factory=set)
     total: int = 0
     stamp: Stamp = BEGINNING
+    page_failure: QueryTimeoutError | None = None
+    """Why its page cannot be made."""
     _binding: Binding | None = None
     _next: Binding | None = None
     _look: Look | None = None
@@ -156,6 +170,16 @@ class LiveView:
         bindings = (self._binding, self._next)
         return {binding.order for binding in bindings if binding is not None and binding.order is not None}
 
+    @property
+    def failure(self) -> QueryTimeoutError | None:
+        """Why it is not kept up to date any more; its subscribers get it as an error, and end."""
+        return self.page_failure or next((order.failure for order in self.orders if order.failure), None)
+
+    @property
+    def client(self) -> str | None:
+        """The address of one who looks at it."""
+        return next((subscription.client for subscription in self.subscribers), None)
+
     def bind(self, publication: Publication, orders: Orders) -> Binding | None:
         """The binding to look through now; None while there is no table, or its order is not computed yet.
 
@@ -169,7 +193,7 @@ class LiveView:
         if self._next is None or self._next.publication is not publication:
             bound = self.query.bind(table.columns, missing_ok=True)
             columns, missing = columns_of(self.view, table.columns, missing_ok=True)
-            order = None if bound.plain else orders.of(self.name, table, self.query, bound)
+            order = None if bound.plain else orders.of(self.name, table, self.query, bound, self.client)
             lacking = tuple(dict.fromkeys((*missing, *bound.missing)))
             self._next = Binding(publication, table, columns, lacking, order)
         return self._next if self._next.order is None or self._next.order.slots is not None else None
@@ -181,8 +205,12 @@ class LiveView:
             return False
         return self._version == binding.table.extent.version
 
-    def look(self, binding: Binding) -> Look | None:
-        """What there is to see; None if it is what was seen last. May run on any thread."""
+    def look(self, binding: Binding, check: Check | None = None) -> Look | None:
+        """What there is to see; None if it is what was seen last.
+
+        May run on any thread. On a worker ``check`` is called between steps; without one, on the event loop, a page
+        that would take long is a HeavyPageError.
+        """
         start = time.thread_time()
         last = self._look if self._look and self._look.binding is binding else None
         before = self._rows if last else None
@@ -196,8 +224,16 @@ class LiveView:
             lacking = np.ones(len(slots), bool) if before is None else self._lacking(before, table, slots)
             if last and not lacking.any() and np.array_equal(slots, last.slots):
                 return Look(binding, extent, number, slots, total, None, 0.0)
-            batch = table.take(slots[lacking], binding.columns)
-        rows = _completed(before, slots, lacking, rows_of(batch, binding.shown))
+            wanted = slots[lacking]
+            taken: Iterable[pa.RecordBatch]
+            if not is_heavy(table, wanted, binding.columns):
+                taken = [table.take(wanted, binding.columns)]
+            elif check is None:
+                raise HeavyPageError
+            else:
+                taken = batches(table.snapshot(), wanted, binding.columns, check)  # read below, without the lock
+        read = [row for batch in taken for row in rows_of(batch, binding.shown)]
+        rows = _completed(before, slots, lacking, read)
         return Look(binding, extent, number, slots, total, rows, time.thread_time() - start)
 
     def _lacking(self, before: PageRows, table: Table, slots: Slots) -> Mask:
@@ -260,6 +296,7 @@ class LiveView:
 
     def forget(self) -> None:
         """Lets go of the page on show and of its table, as if it had never been looked at; stamps go on from here."""
+        self.page_failure = None
         self._binding = self._next = self._look = self._page_range = None
         self._rows = self._before = self._page_tail = self._patch_tail = None
 

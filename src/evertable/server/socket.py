@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 import structlog
 from starlette.types import Receive, Scope, Send
@@ -38,7 +39,11 @@ from evertable.server.refusals import response_to
 from evertable.server.security import Refusal
 from evertable.server.shared import BEGINNING, LiveView, Subscription
 from evertable.server.wire import CLOSE_S, Wire, wire_of
+from evertable.views.query import Query
 from evertable.views.view import View
+
+MAX_BEFORE = 8
+"""Views without a page that a subscription can go back to, one after the other."""
 
 log = structlog.get_logger()
 
@@ -64,7 +69,8 @@ class Sockets:
             message = f"{self._max} viewers are connected, as many as there may be; try again later."
             await response_to(Refusal(503, "TOO_MANY_SOCKETS", message))(scope, receive, send)
             return
-        socket = Socket(self._hub, receive, send, wire_of(scope, send))
+        address = scope.get("client")
+        socket = Socket(self._hub, receive, send, wire_of(scope, send), address[0] if address else None)
         self._open.add(socket)
         try:
             await socket.run()
@@ -75,10 +81,11 @@ class Sockets:
 class Socket:
     """Two tasks: one reads, one writes. Either's end ends both."""
 
-    def __init__(self, hub: Hub, receive: Receive, send: Send, wire: Wire) -> None:
+    def __init__(self, hub: Hub, receive: Receive, send: Send, wire: Wire, client: str | None = None) -> None:
         self.sending = False
         self._wire = wire
         self._hub = hub
+        self._client = client
         self._receive = receive
         self._send = send
         self._subscriptions: dict[str, tuple[Subscription, LiveView]] = {}
@@ -149,12 +156,21 @@ class Socket:
     async def _change_view(self, request: ChangeView) -> None:
         subscription, view = self._found(request.id)
         seen = view.stamp if subscription.page else subscription.after
-        await self._attach(request.id, view.name, request.tag, request.view, seen)
+        before = (*(() if subscription.page else subscription.before), (subscription.tag, view.view))[-MAX_BEFORE:]
+        await self._attach(request.id, view.name, request.tag, request.view, seen, before)
 
-    async def _attach(self, id_: str, name: str, tag: int, view: View, after: Stamp = BEGINNING) -> None:
-        subscription = Subscription(id_, tag, self._notify, after)
-        attached = self._hub.attach(name, view, subscription)
+    async def _attach(
+        self,
+        id_: str,
+        name: str,
+        tag: int,
+        view: View,
+        after: Stamp = BEGINNING,
+        before: tuple[tuple[int, View], ...] = (),
+    ) -> None:
+        subscription = Subscription(id_, tag, self._notify, after, client=self._client, before=before)
         replaced = self._subscriptions.get(id_)
+        attached = self._hub.attach(name, view, subscription, replaced[1] if replaced else None)
         self._subscriptions[id_] = (subscription, attached)
         if replaced:
             self._forget(*replaced)
@@ -195,9 +211,23 @@ class Socket:
         current, view = self._subscriptions.get(subscription.id, (None, None))
         if current is not subscription or view is None:
             return None  # it looks at something else, or at nothing
+        if (failure := view.failure) is not None:
+            self._fail(subscription, view)
+            return "error", answers.error(subscription.id, subscription.tag, failure), b""
         if (tail := self._hub.frame_for(view, subscription)) is None:
             return None
         return tail.kind, answers.prefix(tail.kind, subscription.id, subscription.tag), tail.data
+
+    def _fail(self, subscription: Subscription, view: LiveView) -> None:
+        """Goes back to the view that this one replaced, or ends the subscription if this one has shown a page."""
+        del self._subscriptions[subscription.id]
+        self._forget(subscription, view)
+        if subscription.page or not subscription.before:
+            return
+        *before, (tag, last) = subscription.before
+        again = replace(subscription, tag=tag, told_s=None, before=tuple(before))
+        attached = self._hub.attach_again(view.name, last, Query.parse(last), again)
+        self._subscriptions[again.id] = (again, attached)
 
     async def _tell(self, kind: str, frame: bytes) -> None:
         await self._wire.ready()

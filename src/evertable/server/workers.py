@@ -4,27 +4,130 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import ParamSpec, TypeVar
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TypeVar
 
-P = ParamSpec("P")
+from evertable.errors import QueryTimeoutError
+from evertable.tables.pieces import Check
+
 T = TypeVar("T")
 
-MAX_WORKERS = 4  # they share the interpreter's lock with the event loop, so more would only slow it down
+MAX_BUSY = 4  # they share the interpreter's lock with the event loop, so more would only slow it down
+
+
+class _StoppedError(Exception):
+    """Ends work that nobody waits for any more."""
+
+
+@dataclass(eq=False)
+class _Job:
+    """One piece of work: whose it is, and when it has to stop."""
+
+    client: str | None
+    turn: asyncio.Future[None]
+    timeout_s: float
+    stopped: bool = False
+    deadline_s: float = float("inf")
+
+    def perform(self, work: Callable[[Check], T]) -> T:
+        self.deadline_s = time.monotonic() + self.timeout_s
+        self.check()
+        return work(self.check)
+
+    def check(self) -> None:
+        if self.stopped:
+            raise _StoppedError
+        if time.monotonic() > self.deadline_s:
+            raise QueryTimeoutError(
+                f"The query took longer than {self.timeout_s:g} s and was stopped.",
+                "Use a narrower filter or another sort, or raise server.query_timeout_s.",
+            )
 
 
 class Workers:
-    """A few threads; work waits in line for one."""
+    """A few threads that clients share fairly. For the event loop's thread.
 
-    def __init__(self, count: int | None = None) -> None:
-        count = count or min(MAX_WORKERS, os.cpu_count() or 1)
+    One client never occupies all of them. When a thread is free, the client with the least running work goes first.
+    Work without a client is the server's own: it goes before all other work, and no share limits it.
+    """
+
+    def __init__(self, count: int | None = None, timeout_s: float = float("inf")) -> None:
+        count = count or min(MAX_BUSY, os.cpu_count() or 1) + 1  # one more than a single client may occupy
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="evertable-worker")
+        self._timeout_s = timeout_s
+        self._free = count
+        self._share = max(1, count - 1)
+        self._line: list[_Job] = []
+        self._jobs: set[_Job] = set()
+        self._busy: Counter[str] = Counter()
 
-    async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What ``work`` returns, called on one of the threads."""
-        return await asyncio.get_running_loop().run_in_executor(self._pool, lambda: work(*args, **kwargs))
+    async def run(self, work: Callable[[Check], T], client: str | None = None, wait_s: float | None = None) -> T:
+        """Returns what ``work`` returns on one of the threads.
+
+        Work calls the check it is given between bounded steps, which ends it when this call is cancelled or after the
+        workers' timeout (QueryTimeoutError). TimeoutError if no thread is free within ``wait_s``.
+        """
+        loop = asyncio.get_running_loop()
+        job = _Job(client, loop.create_future(), self._timeout_s)
+        self._line.append(job)
+        self._start_next()
+        try:
+            async with asyncio.timeout(wait_s):
+                await job.turn
+        except BaseException:
+            if job in self._jobs:
+                self._finished(job)
+            elif job in self._line:
+                self._line.remove(job)
+            raise
+        try:
+            future = self._pool.submit(job.perform, work)
+        except RuntimeError:  # closed meanwhile
+            self._finished(job)
+            raise
+        future.add_done_callback(lambda _done: self._report(loop, job))
+        try:
+            return await asyncio.wrap_future(future)
+        finally:
+            job.stopped = True  # if this call was cancelled, the thread is still at it
 
     async def close(self) -> None:
-        """Waits for what is running; what still waits in line is dropped."""
+        """Stops what is running, and waits for it; what still waits in line is dropped."""
+        for job in self._jobs:
+            job.stopped = True
+        for job in tuple(self._line):
+            job.turn.cancel()
         await asyncio.to_thread(self._pool.shutdown, wait=True, cancel_futures=True)
+
+    def _start_next(self) -> None:
+        while self._free:
+            allowed = (job for job in self._line if job.client is None or self._busy[job.client] < self._share)
+            job = min(allowed, key=lambda job: -1 if job.client is None else self._busy[job.client], default=None)
+            if job is None:
+                return
+            self._line.remove(job)
+            if job.turn.done():  # cancelled
+                continue
+            self._free -= 1
+            self._jobs.add(job)
+            if job.client is not None:
+                self._busy[job.client] += 1
+            job.turn.set_result(None)
+
+    def _report(self, loop: asyncio.AbstractEventLoop, job: _Job) -> None:
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(self._finished, job)
+
+    def _finished(self, job: _Job) -> None:
+        self._jobs.discard(job)
+        self._free += 1
+        if job.client is not None:
+            self._busy[job.client] -= 1
+            if not self._busy[job.client]:
+                del self._busy[job.client]
+        self._start_next()

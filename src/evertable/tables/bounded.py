@@ -65,6 +65,10 @@ class BoundedTable:
             rows = [self._rows[slot] for slot in slots.tolist()]
         return _batch(self.columns, rows, columns)
 
+    def text_bytes(self, slots: Slots, columns: Sequence[int]) -> Slots:
+        with self.lock:
+            return _text_bytes([self._rows[slot] for slot in slots.tolist()], columns)
+
     def snapshot(self) -> BoundedSnapshot:
         with self.lock:
             return BoundedSnapshot(self.columns, self.extent, self.rows())
@@ -125,6 +129,15 @@ class BoundedSnapshot:
     def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
         places = np.asarray(slots) - self.extent.first
         return _batch(self.columns, [self._rows[place] for place in places.tolist()], columns)
+
+    def text_bytes(self, slots: Slots, columns: Sequence[int]) -> Slots:
+        places = np.asarray(slots) - self.extent.first
+        return _text_bytes([self._rows[place] for place in places.tolist()], columns)
+
+
+def _text_bytes(rows: Sequence[Row], columns: Sequence[int]) -> Slots:
+    """Counted in characters, which is near enough: these tables are small."""
+    return np.array([sum(len(row[i]) for i in columns if isinstance(row[i], str)) for row in rows], np.int64)
 
 
 def _encodable(text: str) -> str:

@@ -59,6 +59,12 @@ class JoinedTable:
             places = self.index.sides(slots)
         return _take(self.columns, self._origins, rows, places, columns)
 
+    def text_bytes(self, slots: Slots, columns: Sequence[int]) -> Slots:
+        with self.lock:
+            rows = self._rows()
+            places = self.index.sides(slots)
+        return _text_bytes(self._origins, rows, places, columns)
+
     def snapshot(self) -> JoinedSnapshot:
         with self.lock:
             return JoinedSnapshot(self.columns, self._origins, self.extent, self._rows(), self.index.sides())
@@ -93,6 +99,18 @@ class JoinedSnapshot:
         slots = np.asarray(slots)
         places = (self._places[0][slots], self._places[1][slots])
         return _take(self.columns, self._origins, self._rows, places, columns)
+
+    def text_bytes(self, slots: Slots, columns: Sequence[int]) -> Slots:
+        slots = np.asarray(slots)
+        places = (self._places[0][slots], self._places[1][slots])
+        return _text_bytes(self._origins, self._rows, places, columns)
+
+
+def _text_bytes(
+    origins: tuple[Origin, ...], rows: tuple[Rows, Rows], places: tuple[Places, Places], columns: Sequence[int]
+) -> Slots:
+    chosen = [[place for side, place in (origins[column] for column in columns) if side is one] for one in Side]
+    return rows[0].text_bytes(places[0], chosen[0]) + rows[1].text_bytes(places[1], chosen[1])
 
 
 def _take(

@@ -74,6 +74,11 @@ class SourceTable:
             rows = self._store.rows()
         return batch_of(self.columns, columns, rows.take(slots, columns), len(slots))
 
+    def text_bytes(self, slots: Slots, columns: Sequence[int]) -> Slots:
+        with self.lock:
+            rows = self._store.rows()
+        return rows.text_bytes(slots, columns)
+
     def snapshot(self) -> SourceSnapshot:
         with self.lock:
             return SourceSnapshot(self.columns, self.extent, self.rows())
@@ -92,3 +97,6 @@ class SourceSnapshot:
 
     def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
         return batch_of(self.columns, columns, self._rows.take(np.asarray(slots), columns), len(slots))
+
+    def text_bytes(self, slots: Slots, columns: Sequence[int]) -> Slots:
+        return self._rows.text_bytes(np.asarray(slots), columns)

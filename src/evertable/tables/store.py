@@ -54,6 +54,10 @@ def _belong_together(piece: pa.RecordBatch, later: Sequence[pa.RecordBatch]) -> 
     return bool(piece.nbytes + sum(batch.nbytes for batch in later) <= MAX_BYTES)
 
 
+def _offsets(texts: pa.StringArray) -> npt.NDArray[np.int32]:
+    return np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
+
+
 class Rows:
     """A store's rows at one moment."""
 
@@ -80,13 +84,32 @@ class Rows:
         first = owners[0]
         if (owners == first).all():
             return self._take_from(first, slots, columns)
-        order = np.argsort(owners, kind="stable")
+        if (np.diff(owners) >= 0).all():
+            order, inverse = np.arange(len(owners)), None
+        else:
+            order = np.argsort(owners, kind="stable")
+            back = np.empty_like(order)
+            back[order] = np.arange(len(order))
+            inverse = pa.array(back)
         cuts = np.flatnonzero(np.diff(owners[order])) + 1
         groups = [self._take_from(owners[group[0]], slots[group], columns) for group in np.split(order, cuts)]
-        back = np.empty_like(order)
-        back[order] = np.arange(len(order))
-        inverse = pa.array(back)
-        return [pa.concat_arrays([group[i] for group in groups]).take(inverse) for i in range(len(columns))]
+        found = [pa.concat_arrays([group[i] for group in groups]) for i in range(len(columns))]
+        return found if inverse is None else [array.take(inverse) for array in found]
+
+    def text_bytes(self, slots: Slots, columns: Sequence[int]) -> npt.NDArray[np.int64]:
+        """How many bytes of text each of these rows has in these columns; 0 where a slot is -1."""
+        found = np.zeros(len(slots), np.int64)
+        texts = [column for column in columns if pa.types.is_string(self.schema.types[column])]
+        if not texts or not self._pieces:
+            return found
+        owners = np.where(slots < 0, -1, np.searchsorted(self._starts, slots, "right") - 1)
+        for owner in np.flatnonzero(np.bincount(owners + 1)[1:]).tolist():
+            rows = np.flatnonzero(owners == owner)
+            places = slots[rows] - self._starts[owner]
+            for column in texts:
+                offsets = _offsets(self._pieces[owner].column(column))
+                found[rows] += offsets[places + 1] - offsets[places]
+        return found
 
     def _take_from(self, owner: int, slots: Slots, columns: Sequence[int]) -> list[pa.Array]:
         piece, places = self._pieces[owner], slots - self._starts[owner]

@@ -51,6 +51,10 @@ class Readable(Protocol):
         """The rows of these slots, in that order, with these columns (by index); every slot must be there."""
         ...
 
+    def text_bytes(self, slots: Slots, columns: Sequence[int]) -> Slots:
+        """How many bytes of text each of these rows has in these columns, without reading the text."""
+        ...
+
 
 class Snapshot(Readable, Protocol):
     """A table as it was at one moment; any thread may read it for as long as it likes."""

@@ -2,20 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
+import numpy as np
 import pyarrow as pa
 
-from evertable.tables.table import Snapshot
+from evertable.tables.pieces import Check, never, pieces
+from evertable.tables.table import Slots, Snapshot
+from evertable.views.folding import fold
+
+MAX_ROWS = 1 << 16
+MAX_BYTES = 4 << 20
+"""Of text in one piece; matching so much takes a few hundredths of a second."""
 
 
 class Columns:
-    """A snapshot's columns, each asked for once: a joined table has to gather them, and a filter may name one often."""
+    """Columns of a snapshot, or of some of its rows, each read once: a joined table has to gather them."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        self.total = snapshot.extent.total
+    def __init__(self, snapshot: Snapshot, slots: Slots | None = None, check: Check = never) -> None:
+        self.total = snapshot.extent.total if slots is None else len(slots)
         self._snapshot = snapshot
+        self._slots = slots
+        self._check = check
         self._known: dict[int, pa.ChunkedArray] = {}
+        self._folded: dict[int, pa.ChunkedArray] = {}
 
     def column(self, index: int) -> pa.ChunkedArray:
+        self._check()
         if index not in self._known:
-            self._known[index] = self._snapshot.column(index)
+            self._known[index] = self._read(index)
         return self._known[index]
+
+    def folded(self, index: int) -> pa.ChunkedArray:
+        """A text column without case."""
+        texts = self.column(index)
+        if index not in self._folded:
+            self._folded[index] = fold(texts)
+        return self._folded[index]
+
+    def _read(self, index: int) -> pa.ChunkedArray:
+        if self._slots is None:
+            return self._snapshot.column(index)
+        return pa.chunked_array([self._snapshot.take(self._slots, [index]).column(0)])
+
+
+def in_pieces(snapshot: Snapshot, columns: Iterable[int], check: Check) -> Iterator[Columns]:
+    """Yields all rows of a snapshot, a piece at a time, cut by the text that these columns hold."""
+    extent, chosen = snapshot.extent, sorted(columns)
+    slots: Slots = np.arange(extent.first, extent.end, dtype=np.int64)
+    for start, stop in pieces(snapshot, slots, chosen, MAX_ROWS, MAX_BYTES):
+        check()
+        yield Columns(snapshot, slots[start:stop], check)

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from evertable.config.columns import Column
 from evertable.config.problems import nearest
 from evertable.errors import ColumnNotFoundError
+from evertable.tables.pieces import Check, never
 from evertable.tables.table import Slots, Snapshot
 from evertable.views.columns import Columns
 from evertable.views.filters import BoundFilter
@@ -53,11 +54,18 @@ def resolve_sort(
 
 
 def order(
-    snapshot: Snapshot, keys: Sequence[SortKey] = (), where: BoundFilter | None = None, newest_first: bool = False
+    snapshot: Snapshot,
+    keys: Sequence[SortKey] = (),
+    where: BoundFilter | None = None,
+    newest_first: bool = False,
+    check: Check = never,
 ) -> Slots:
-    """The slots of the rows that pass, in order: ties as they arrived (or newest first), nulls last either way."""
-    extent, columns = snapshot.extent, Columns(snapshot)
-    mask = None if where is None else where.mask(columns)
+    """The slots of the rows that pass, in order: ties as they arrived (or newest first), nulls last either way.
+
+    ``check`` is called between steps; what it raises ends the work.
+    """
+    extent, columns = snapshot.extent, Columns(snapshot, check=check)
+    mask = None if where is None else where.mask(snapshot, check)
     rows = np.arange(extent.total) if mask is None else pc.indices_nonzero(mask).to_numpy().astype(np.int64)
     if keys:
         by = [key.column for key in keys]
@@ -67,18 +75,19 @@ def order(
             values = [pa.chunked_array([array]) for array in snapshot.take(rows + extent.first, by).columns]
         else:
             values = [columns.column(i).filter(mask) for i in by]
-        rows = rows[_sorted(values, [key.descending for key in keys], newest_first)]
+        rows = rows[_sorted(values, [key.descending for key in keys], newest_first, check)]
     elif newest_first:
         rows = rows[::-1]
     return rows + extent.first
 
 
 def _sorted(
-    columns: Sequence[pa.ChunkedArray], descending: Sequence[bool], newest_first: bool
+    columns: Sequence[pa.ChunkedArray], descending: Sequence[bool], newest_first: bool, check: Check
 ) -> npt.NDArray[np.uint64]:
     """The places of the rows in order. Almost all of it is Arrow's work, which releases the interpreter's lock."""
     arrays, directions = [], []
     for column, down in zip(columns, descending, strict=True):
+        check()
         parts = sort_arrays(column)
         arrays += parts
         directions += ["descending" if down else "ascending"] * len(parts)
@@ -88,5 +97,6 @@ def _sorted(
     names = [str(i) for i in range(len(arrays))]
     batch = pa.RecordBatch.from_arrays(arrays, names=names)
     sort_keys = list(zip(names, directions, strict=True))
+    check()
     places: npt.NDArray[np.uint64] = pc.sort_indices(batch, sort_keys=sort_keys).to_numpy()  # it is stable
     return places

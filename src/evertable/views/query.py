@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from evertable.config.columns import Column
 from evertable.config.problems import nearest
 from evertable.errors import ColumnNotFoundError
+from evertable.tables.pieces import Check, never
 from evertable.tables.table import Slots, Snapshot
 from evertable.views.filters import BoundFilter, Expression, bind, parse
 from evertable.views.names import places_of
@@ -27,6 +28,11 @@ class Query:
     def parse(cls, view: View) -> Query:
         """The query of a view; FilterError or FilterTooLongError if its filter cannot be read."""
         return cls(view.sort, parse(view.filter), view.newest_first)
+
+    @property
+    def plain(self) -> bool:
+        """Whether it neither sorts nor filters, on any table."""
+        return not self.sort and self.where is None
 
     def bind(self, columns: Sequence[Column], missing_ok: bool = False) -> BoundQuery:
         """The query for tables with these columns.
@@ -54,9 +60,9 @@ class BoundQuery:
         """Whether all rows show in order of arrival (or newest first), so that no order needs computing."""
         return not self.keys and self.where is None
 
-    def order(self, snapshot: Snapshot) -> Slots:
-        """The slots of the rows that pass, in the order they are shown."""
-        return order(snapshot, self.keys, self.where, self.newest_first)
+    def order(self, snapshot: Snapshot, check: Check = never) -> Slots:
+        """The slots of the rows that pass, in the order they are shown; ``check`` is called between steps."""
+        return order(snapshot, self.keys, self.where, self.newest_first, check)
 
 
 def columns_of(

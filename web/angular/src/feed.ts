@@ -175,7 +175,14 @@ export class Feed {
 }
 
 /** What the server refuses because of the view, not of the table or the socket. */
-const ABOUT_VIEWS = new Set(['COLUMN_NOT_FOUND', 'FILTER_INVALID', 'FILTER_TOO_LONG', 'PAGE_TOO_LARGE']);
+const ABOUT_VIEWS = new Set([
+  'COLUMN_NOT_FOUND',
+  'FILTER_INVALID',
+  'FILTER_TOO_LONG',
+  'PAGE_TOO_LARGE',
+  'QUERY_TIMEOUT',
+  'TOO_MANY_QUERIES',
+]);
 
 /** The rows that would be on screen if the table had this many. */
 function within(

@@ -122,6 +122,15 @@ describe('a feed', () => {
 });
 
 describe('a feed that is refused', () => {
+  it.each(['QUERY_TIMEOUT', 'TOO_MANY_QUERIES'])('goes on with what it showed after %s', (condition) => {
+    const it = feed({ ...BARE, sort: ['n'] });
+    answer(1000);
+    it.ask({ ...BARE, filters: ['n > 1'] });
+    subscription.refuse({ condition, message: 'no' });
+    expect(refusals.at(-1)).toMatchObject({ condition });
+    expect(subscription.asked).toMatchObject({ sort: ['n'], filter: '' });
+  });
+
   it('goes on with what it showed, and says why until something else is asked', () => {
     const it = feed({ ...BARE, sort: ['n'] });
     answer(1000);

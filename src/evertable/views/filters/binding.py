@@ -10,7 +10,9 @@ import pyarrow as pa
 from evertable.config.columns import Column, Kind
 from evertable.config.problems import nearest
 from evertable.errors import FilterError
-from evertable.views.columns import Columns
+from evertable.tables.pieces import Check, never
+from evertable.tables.table import Snapshot
+from evertable.views.columns import Columns, in_pieces
 from evertable.views.filters import compute
 from evertable.views.filters.compute import Mask
 from evertable.views.filters.literals import place
@@ -28,7 +30,9 @@ from evertable.views.filters.tree import (
     Operator,
     Or,
     Predicate,
+    TextOperator,
 )
+from evertable.views.folding import fold_text
 from evertable.views.names import places_of
 
 Test = Callable[[Columns], Mask]
@@ -39,12 +43,15 @@ class BoundFilter:
     """A filter that knows where its columns are."""
 
     test: Test
+    columns: frozenset[int]
+    """Those that it reads."""
     missing: tuple[str, ...] = ()
     """Columns that the table lacks, or that no longer fit: the filter sees nulls in them."""
 
-    def mask(self, columns: Columns) -> Mask:
-        """For each row: true where it passes, else false or null."""
-        return self.test(columns)
+    def mask(self, snapshot: Snapshot, check: Check = never) -> Mask:
+        """For each row: true where it passes, else false or null. Calls ``check`` between bounded pieces of work."""
+        found = [self.test(piece) for piece in in_pieces(snapshot, self.columns, check)]
+        return pa.concat_arrays(found) if found else pa.array([], pa.bool_())
 
 
 def bind(tree: Expression, columns: Sequence[Column], missing_ok: bool = False) -> BoundFilter:
@@ -57,7 +64,7 @@ def bind(tree: Expression, columns: Sequence[Column], missing_ok: bool = False) 
     test = binder.test(tree)
     if binder.missing:
         test = binder.test(tree)  # again, for what names such a column and fits by itself
-    return BoundFilter(test, tuple(binder.missing))
+    return BoundFilter(test, frozenset(binder.read), tuple(binder.missing))
 
 
 class _Binder:
@@ -66,6 +73,7 @@ class _Binder:
         self._places = places_of(columns)
         self._missing_ok = missing_ok
         self.missing: dict[str, None] = {}
+        self.read: set[int] = set()
 
     def test(self, tree: Expression) -> Test:
         match tree:
@@ -114,7 +122,7 @@ class _Binder:
                         f"'{column.name}' is {column.type}: expected a text column before '{tree.operator}'",
                         tree.column.position,
                     )
-                return lambda columns: compute.matches(columns.column(index), tree.operator, tree.text.value)
+                return _match(index, tree)
             case IsNull():
                 return lambda columns: compute.is_null(columns.column(index))
 
@@ -137,7 +145,19 @@ class _Binder:
         if name.name not in self._places:
             known = nearest(name.name, self._places)
             raise FilterError(f"expected {wanted}, found '{name.name}'; {known}", name.position)
+        self.read.add(self._places[name.name])
         return self._places[name.name]
+
+
+def _match(index: int, tree: Match) -> Test:
+    part = fold_text(tree.text.value)
+    match tree.operator:
+        case TextOperator.CONTAINS:
+            return lambda columns: compute.contains(columns.folded(index), part)
+        case TextOperator.STARTS_WITH:
+            return lambda columns: compute.starts_with(columns.column(index), part)
+        case TextOperator.ENDS_WITH:
+            return lambda columns: compute.ends_with(columns.column(index), part)
 
 
 def _names(tree: Predicate) -> list[str]:

@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 from evertable.changelog.schema import arrow_type
 from evertable.config.columns import ColumnType, Kind
 from evertable.views.filters.literals import Place
-from evertable.views.filters.tree import Operator, TextOperator
+from evertable.views.filters.tree import Operator
+from evertable.views.folding import fold
 
 Mask: TypeAlias = pa.BooleanArray
 
@@ -23,11 +24,6 @@ _COMPARE: dict[Operator, Callable[..., pa.ChunkedArray]] = {
     Operator.AT_MOST: pc.less_equal,
     Operator.GREATER: pc.greater,
     Operator.AT_LEAST: pc.greater_equal,
-}
-_MATCH: dict[TextOperator, Callable[..., pa.ChunkedArray]] = {
-    TextOperator.CONTAINS: pc.match_substring,
-    TextOperator.STARTS_WITH: pc.starts_with,
-    TextOperator.ENDS_WITH: pc.ends_with,
 }
 _FLOATS = frozenset({Kind.FLOAT, Kind.DOUBLE})
 _NUMBERS = _FLOATS | {Kind.INT, Kind.LONG, Kind.DECIMAL}
@@ -72,8 +68,21 @@ def is_in(values: pa.ChunkedArray, places: Sequence[Place]) -> Mask:
     return known(values, pc.is_in(values, value_set=among))
 
 
-def matches(values: pa.ChunkedArray, operator: TextOperator, text: str) -> Mask:
-    return flat(_MATCH[operator](values, text, ignore_case=True))
+def contains(folded: pa.ChunkedArray, part: str) -> Mask:
+    """Whether folded texts have a folded part within; takes time in proportion to the text, however long the part."""
+    return flat(pc.match_substring(folded, part))
+
+
+def starts_with(texts: pa.ChunkedArray, part: str) -> Mask:
+    """Whether texts begin with a folded part, in any case."""
+    return flat(pc.equal(fold(pc.utf8_slice_codeunits(texts, 0, len(part))), part))
+
+
+def ends_with(texts: pa.ChunkedArray, part: str) -> Mask:
+    """Whether texts end with a folded part, in any case."""
+    if not part:
+        return same(texts, True)
+    return flat(pc.equal(fold(pc.utf8_slice_codeunits(texts, -len(part))), part))
 
 
 def is_null(values: pa.ChunkedArray) -> Mask:

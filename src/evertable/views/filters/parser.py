@@ -29,6 +29,7 @@ from evertable.views.filters.tree import (
 )
 
 MAX_CHARS = 2_000
+MAX_PART_CHARS = 500  # of a text to be found within another one
 MAX_DEPTH = 50  # parentheses and nots inside each other; far below Python's own limit
 
 
@@ -118,8 +119,17 @@ class _Parser:
             if self._accept(first):
                 if rest and not self._accept(rest[0]):
                     self._fail(f"'{rest[0]}'")
-                return Match(column, operator, self._text())
+                return Match(column, operator, self._part(operator))
         return None
+
+    def _part(self, operator: TextOperator) -> Text:
+        text = self._text()
+        if len(text.value) > MAX_PART_CHARS:
+            raise FilterError(
+                f"expected a text of at most {MAX_PART_CHARS} characters after '{operator}', found {len(text.value)}",
+                text.position,
+            )
+        return text
 
     def _list(self) -> tuple[Literal, ...]:
         if not self._accept("("):
