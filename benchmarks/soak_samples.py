@@ -69,7 +69,7 @@ def of_folder(folder: Path) -> Iterator[tuple[str, float]]:
     for parent, _, names in os.walk(folder):  # which skips folders that are deleted meanwhile
         for name in names:
             with suppress(OSError):
-                size, count = size + os.stat(f"{parent}/{name}").st_size, count + 1
+                size, count = size + Path(parent, name).stat().st_size, count + 1
     yield "mib", size / MIB
     yield "files", count
 
