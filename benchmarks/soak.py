@@ -43,6 +43,7 @@ ROOT = Path(__file__).parents[1]
 USERS, ACCOUNTS = ("soak_users_a", "soak_users_b"), "soak_accounts"
 JOINS = ("left", "natural", "asof", "inner")
 PARTITIONS = 2
+OFTEN = {"log.retention.check.interval.ms": "5000"}  # segments that were cut off go then; by default every 5 minutes
 COLLECTIONS = 16  # of Spark's heap: only what a full one leaves tells whether it grows
 SWAP_S = 120  # for a swap to be done
 VIEWS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -131,7 +132,7 @@ def scene(options: argparse.Namespace, folder: Path) -> Iterator[tuple[EmbeddedB
     """Broker, server and producer."""
     (folder / "temporary").mkdir()
     with ExitStack() as stack:
-        broker = stack.enter_context(EmbeddedBroker())
+        broker = stack.enter_context(EmbeddedBroker(properties=OFTEN))
         make_topics(broker.bootstrap)
         feed = Feed(broker.bootstrap, USERS, ACCOUNTS, options.rate)
         feed.start()

@@ -8,6 +8,7 @@ master, then ``start``) and goes on until it is ended. The operator's jar must c
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import queue
 import sys
@@ -111,6 +112,7 @@ class Queries:
                 with self._lock:
                     self._releasing.pop(generation, None)  # it may have been started again just now
                 self._output.send(Released(generation))
+                gc.collect()  # py4j's objects refer to themselves; until they go, the JVM keeps the whole query
 
     def stop_all(self) -> None:
         for generation in list(self._running):
