@@ -1,6 +1,6 @@
 """Does anything grow? ``python -m benchmarks.soak --minutes 20 [--rate 1000] [--swap-every 60]``, or ``scripts/soak``.
 
-With ``--swaps 100 --swap-every 1 --linger 1`` it runs for that many swaps instead, one right after the other.
+With ``--swaps 100 --swap-every 5 --linger 1`` it runs for that many swaps instead, one after the other.
 
 A real broker, ``evertable serve`` as a process of its own, a producer at a steady rate, viewers, and a swap every
 minute: another join, or the other users' topic. After each swap the topics are cut to what came since the one before,
@@ -182,9 +182,11 @@ class Swapper:
         self._client.close()
 
     def _run(self) -> None:
+        due = time.monotonic() + self._every_s
         for topic, join in itertools.cycle(itertools.product(reversed(USERS), JOINS)):
-            if self._ending.wait(self._every_s):
+            if self._ending.wait(due - time.monotonic()):
                 return
+            due = time.monotonic() + self._every_s
             verdict = self._client.outcome(self._client.swap(usersTopic=topic, joinType=join), SWAP_S)
             if verdict.result != "applied":
                 self.problems.append(f"swap to {topic} {join}: {verdict.result} {verdict.reason}")
@@ -248,7 +250,7 @@ def main() -> None:
     parser.add_argument("--swaps", type=int, default=0, help="end after so many swaps instead")
     parser.add_argument("--linger", type=int, default=8, help="swap.linger_s")
     parser.add_argument("--rate", type=int, default=1_000, help="records a second")
-    parser.add_argument("--swap-every", type=float, default=60, help="seconds from the end of a swap to the next")
+    parser.add_argument("--swap-every", type=float, default=60, help="seconds from one swap to the next")
     parser.add_argument("--sample-every", type=float, default=5, help="seconds")
     parser.add_argument("--output", type=Path, default=ROOT / "benchmarks" / "results" / "soak", help="folder")
     options = parser.parse_args()

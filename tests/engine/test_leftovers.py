@@ -51,7 +51,7 @@ def connections(pid: int, port: int) -> set[str]:
 
 def live_objects(pid: int, name: str) -> int:
     """How many objects of a class a full collection leaves in a JVM, asked as jcmd does, which only a JDK has."""
-    address = Path(f"/tmp/.java_pid{pid}")  # noqa: S108 - where HotSpot listens, whatever its java.io.tmpdir
+    address = Path(f"/tmp/.java_pid{pid}")  # where HotSpot listens, whatever its java.io.tmpdir
     if not address.exists():
         Path(f"/proc/{pid}/cwd/.attach_pid{pid}").touch()
         os.kill(pid, signal.SIGQUIT)  # with that file there, it is a request to listen
