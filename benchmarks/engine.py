@@ -139,8 +139,7 @@ def main() -> None:
     print(machine.description())
     with tempfile.TemporaryDirectory() as name, EmbeddedBroker() as broker:
         folder = Path(name)
-        settings = EngineSettings(log=folder / "spark.log", spark={"spark.kafka.producer.cache.timeout": "2s"})
-        with Engine(settings) as engine:
+        with Engine(EngineSettings(log=folder / "spark.log")) as engine:
             bench = Bench(broker.bootstrap, engine, folder)
             measure(bench, wanted)
 

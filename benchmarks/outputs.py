@@ -41,8 +41,7 @@ WARM_UPS = 2
 
 def evertable(bootstrap: str, pair: tuple[str, str], messages: int) -> None:
     config = topics.config(bootstrap, *pair, JoinType.INNER)
-    spark = {"spark.kafka.producer.cache.timeout": "2s"}  # or it is waited for after each run
-    with tempfile.TemporaryDirectory() as name, Engine(EngineSettings(log=Path(name) / "log", spark=spark)) as engine:
+    with tempfile.TemporaryDirectory() as name, Engine(EngineSettings(log=Path(name) / "log")) as engine:
         bench = Bench(bootstrap, engine, Path(name))
         for number in range(WARM_UPS):
             before = bench.run(config)

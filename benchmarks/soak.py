@@ -1,5 +1,7 @@
 """Does anything grow? ``python -m benchmarks.soak --minutes 20 [--rate 1000] [--swap-every 60]``, or ``scripts/soak``.
 
+With ``--swaps 100 --swap-every 5 --linger 1`` it runs for that many swaps instead, one after the other.
+
 A real broker, ``evertable serve`` as a process of its own, a producer at a steady rate, viewers, and a swap every
 minute: another join, or the other users' topic. After each swap the topics are cut to what came since the one before,
 so that each generation begins with as many rows as the last, and whatever grows over the whole run should not.
@@ -41,6 +43,7 @@ ROOT = Path(__file__).parents[1]
 USERS, ACCOUNTS = ("soak_users_a", "soak_users_b"), "soak_accounts"
 JOINS = ("left", "natural", "asof", "inner")
 PARTITIONS = 2
+OFTEN = {"log.retention.check.interval.ms": "5000"}  # segments that were cut off go then; by default every 5 minutes
 COLLECTIONS = 16  # of Spark's heap: only what a full one leaves tells whether it grows
 SWAP_S = 120  # for a swap to be done
 VIEWS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -90,7 +93,7 @@ class Server:
         return [line for line in self._output.read_text().splitlines() if "[warning" in line or "[error" in line]
 
 
-def settings(bootstrap: str, folder: Path) -> dict[str, Any]:
+def settings(bootstrap: str, folder: Path, linger_s: int) -> dict[str, Any]:
     gc_log = f"-Xlog:gc:file={folder / 'gc.log'}:uptime:filecount=0"
     return {
         "app": "soak",
@@ -111,6 +114,7 @@ def settings(bootstrap: str, folder: Path) -> dict[str, Any]:
             "checkpoint_dir": str(folder / "checkpoints"),
             "spark": {"spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {gc_log}"},
         },
+        "swap": {"linger_s": linger_s},
         "server": {"port": 0},
     }
 
@@ -128,12 +132,12 @@ def scene(options: argparse.Namespace, folder: Path) -> Iterator[tuple[EmbeddedB
     """Broker, server and producer."""
     (folder / "temporary").mkdir()
     with ExitStack() as stack:
-        broker = stack.enter_context(EmbeddedBroker())
+        broker = stack.enter_context(EmbeddedBroker(properties=OFTEN))
         make_topics(broker.bootstrap)
         feed = Feed(broker.bootstrap, USERS, ACCOUNTS, options.rate)
         feed.start()
         stack.callback(feed.end)
-        server = Server(folder, settings(broker.bootstrap, folder))
+        server = Server(folder, settings(broker.bootstrap, folder, options.linger))
         stack.callback(server.stop)
         yield broker, server, feed
 
@@ -178,14 +182,23 @@ class Swapper:
         self._client.close()
 
     def _run(self) -> None:
+        due = time.monotonic() + self._every_s
         for topic, join in itertools.cycle(itertools.product(reversed(USERS), JOINS)):
-            if self._ending.wait(self._every_s):
+            if self._ending.wait(due - time.monotonic()):
                 return
+            due = time.monotonic() + self._every_s
             verdict = self._client.outcome(self._client.swap(usersTopic=topic, joinType=join), SWAP_S)
             if verdict.result != "applied":
                 self.problems.append(f"swap to {topic} {join}: {verdict.result} {verdict.reason}")
             self.done.append(time.monotonic())
             self._shears.cut()
+
+
+def progress(options: argparse.Namespace, begin: float, swapper: Swapper) -> float:
+    """How much of the run is over: 1 is all of it."""
+    if options.swaps:
+        return len(swapper.done) / options.swaps
+    return (time.monotonic() - begin) / 60 / options.minutes
 
 
 def soak(options: argparse.Namespace, folder: Path) -> bool:
@@ -203,38 +216,41 @@ def soak(options: argparse.Namespace, folder: Path) -> bool:
         for viewer in viewers:
             stack.callback(viewer.end)
         stack.callback(swapper.end)
-        begin, sent, looks = time.monotonic(), feed.sent, int(options.minutes * 60 / options.sample_every)
-        while (passed := time.monotonic() - begin) < options.minutes * 60:
+        begin, sent, collections = time.monotonic(), feed.sent, 0
+        while (done := progress(options, begin, swapper)) < 1:
             time.sleep(options.sample_every)
-            if len(samples) % max(1, looks // COLLECTIONS) == 0:
+            if done * COLLECTIONS >= collections:
+                collections += 1
                 sampler.collect()
             samples.append({"minute": (time.monotonic() - begin) / 60, **sampler.look(), **dict(meter.latencies())})
             if len(samples) % 12 == 0:
                 said = {key: round(value, 1) for key, value in samples[-1].items() if "rss" in key or "p95" in key}
-                print(f"{passed / 60:.1f} min, {len(swapper.done)} swaps: {said}", flush=True)
-        rate = (feed.sent - sent) / (time.monotonic() - begin)
+                print(f"{samples[-1]['minute']:.1f} min, {len(swapper.done)} swaps: {said}", flush=True)
+        minutes = (time.monotonic() - begin) / 60
+        rate = (feed.sent - sent) / minutes / 60
     problems = [*swapper.problems, *(problem for viewer in viewers for problem in viewer.problems), *server.complaints]
     if not swapper.done:
         problems.append("there was no swap")
     if not all(viewer.pages > len(swapper.done) for viewer in viewers):
         problems.append("a viewer saw next to nothing")
     swaps = [(at - begin) / 60 for at in swapper.done]
-    quarter_swaps = options.minutes * 60 / 4 / options.swap_every
     sentence = (
-        f"{options.minutes:g} minutes at {rate:,.0f} records/s, {len(swaps)} swaps, {len(viewers)} viewers, "
+        f"{minutes:.0f} minutes at {rate:,.0f} records/s, {len(swaps)} swaps, {len(viewers)} viewers, "
         f"a look every {options.sample_every:g} s."
     )
-    if quarter_swaps < 2:
+    if len(swaps) < 8:
         sentence += " Too short to say much: a quarter of it holds fewer than two swaps."
-    about = {"machine": description(), "sentence": sentence, "minutes": options.minutes, "rate": options.rate}
+    about = {"machine": description(), "sentence": sentence, "minutes": round(minutes, 1), "rate": options.rate}
     return write(options.output, {**about, "swap_every_s": options.swap_every}, samples, swaps, problems)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=20)
+    parser.add_argument("--swaps", type=int, default=0, help="end after so many swaps instead")
+    parser.add_argument("--linger", type=int, default=8, help="swap.linger_s")
     parser.add_argument("--rate", type=int, default=1_000, help="records a second")
-    parser.add_argument("--swap-every", type=float, default=60, help="seconds from the end of a swap to the next")
+    parser.add_argument("--swap-every", type=float, default=60, help="seconds from one swap to the next")
     parser.add_argument("--sample-every", type=float, default=5, help="seconds")
     parser.add_argument("--output", type=Path, default=ROOT / "benchmarks" / "results" / "soak", help="folder")
     options = parser.parse_args()

@@ -34,7 +34,9 @@ MEASURES = (
     Measure("spark_heap_mib", "Spark's heap after full collections, MiB", 0.10, 50),
     *(Measure(f"{key}_threads", f"{name}: threads", 0.05, 5) for key, name in PROCESSES.items()),
     *(Measure(f"{key}_files", f"{name}: open files", 0.05, 10) for key, name in PROCESSES.items()),
+    *(Measure(f"{key}_sockets", f"{name}: sockets", 0.05, 10) for key, name in PROCESSES.items()),
     Measure("topics", "topics in Kafka", 0.0, 1),
+    Measure("generations", "generations with a checkpoint", 0.0, 1),
     Measure("checkpoints_mib", "checkpoints, MiB", 0.20, 5),
     Measure("checkpoints_files", "checkpoints, files", 0.20, 20),
     Measure("temporary_mib", "temporary files, MiB", 0.20, 20),
@@ -47,9 +49,11 @@ PLOTS = {
     "memory": ("MiB", [*(f"{key}_rss_mib" for key in PROCESSES), "spark_heap_mib"]),
     "threads": ("threads", [f"{key}_threads" for key in PROCESSES]),
     "files": ("open files", [f"{key}_files" for key in PROCESSES]),
+    "sockets": ("sockets", [f"{key}_sockets" for key in PROCESSES]),
     "latency": ("ms", ["latency_p50_ms", "latency_p95_ms"]),
     "folders": ("MiB", ["checkpoints_mib", "temporary_mib"]),
-    "counts": ("number", ["topics", "checkpoints_files", "temporary_files"]),
+    "leftovers": ("number", ["topics", "generations"]),
+    "counts": ("number", ["checkpoints_files", "temporary_files"]),
 }
 
 

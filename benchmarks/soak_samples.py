@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -48,16 +49,27 @@ def of_process(pid: int) -> Iterator[tuple[str, float]]:
         status = Path(f"/proc/{pid}/status").read_text()
         yield "rss_mib", int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE / MIB
         yield "threads", int(re.findall(r"Threads:\s+(\d+)", status)[0])
-        yield "files", sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())
+        targets = list(_open_files(pid))
+        yield "files", len(targets)
+        yield "sockets", sum(target.startswith("socket:") for target in targets)
+
+
+def _open_files(pid: int) -> Iterator[str]:
+    """What each of its file descriptors refers to."""
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            yield str(descriptor.readlink())
+        except OSError:  # closed meanwhile
+            continue
 
 
 def of_folder(folder: Path) -> Iterator[tuple[str, float]]:
     """The size and number of the files below it."""
     size = count = 0
-    for path in folder.rglob("*"):
-        with suppress(OSError):  # deleted meanwhile
-            if path.is_file():
-                size, count = size + path.stat().st_size, count + 1
+    for parent, _, names in os.walk(folder):  # which skips folders that are deleted meanwhile
+        for name in names:
+            with suppress(OSError):
+                size, count = size + Path(parent, name).stat().st_size, count + 1
     yield "mib", size / MIB
     yield "files", count
 
@@ -89,6 +101,7 @@ class Sampler:
             sample |= {f"{name}_{what}": value for what, value in of_process(pid)}
         for name, folder in self._folders.items():
             sample |= {f"{name}_{what}": value for what, value in of_folder(folder)}
+        sample["generations"] = sum(1 for _ in self._folders["checkpoints"].glob("*/g*"))
         sample["topics"] = len(self._admin.list_topics(timeout=30).topics)
         if (heap := heap_after_gc(self._gc_log)) is not None:
             sample["spark_heap_mib"] = heap

@@ -15,6 +15,7 @@ from evertable.config import JoinType
 from evertable.engine.launch import EngineSettings
 from evertable.engine.process import Engine
 from evertable.engine.protocol import Event
+from evertable.engine.session import PRODUCER_IDLE
 
 NewGeneration = Callable[..., Generation]
 
@@ -22,8 +23,7 @@ NewGeneration = Callable[..., Generation]
 @pytest.fixture(scope="session")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     log = tmp_path_factory.mktemp("engine") / "spark.log"
-    quick_release = {"spark.kafka.producer.cache.timeout": "1s"}  # tests delete changelogs all the time
-    with Engine(EngineSettings(log=log, spark=quick_release)) as running:
+    with Engine(EngineSettings(log=log, spark={PRODUCER_IDLE: "1h"})) as running:  # producers are closed by us alone
         yield running
 
 

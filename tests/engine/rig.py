@@ -192,3 +192,10 @@ def config(
             "engine": {"trigger": trigger, **({"interval_s": 5} if trigger == "realtime" else {})},
         }
     )
+
+
+def spark_jvm(engine: Engine) -> int:
+    """The JVM that the engine's process has started."""
+    tasks = Path(f"/proc/{engine.pid}/task").iterdir()
+    (jvm,) = {int(child) for task in tasks for child in (task / "children").read_text().split()}
+    return jvm

@@ -19,7 +19,7 @@ KEYS = 200
 
 
 def with_partitions(count: int, log: Path) -> Engine:
-    spark = {"spark.sql.shuffle.partitions": str(count), "spark.kafka.producer.cache.timeout": "1s"}
+    spark = {"spark.sql.shuffle.partitions": str(count)}
     return Engine(EngineSettings(log=log, spark=spark))
 
 

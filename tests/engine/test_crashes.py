@@ -8,10 +8,9 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 from tests.engine.conftest import NewGeneration
-from tests.engine.rig import Generation, Sent
+from tests.engine.rig import Generation, Sent, spark_jvm
 from tests.engine.test_joins import assert_equals_reference, packed
 from tests.waiting import wait_until
 
@@ -20,13 +19,6 @@ from evertable.config import JoinType
 from evertable.engine.committed import Ends, committed_in_checkpoint
 from evertable.engine.process import Engine
 from evertable.engine.protocol import Died, Event, Failed, Progress, Started
-
-
-def spark_jvm(engine: Engine) -> int:
-    """The JVM that the engine's process has started."""
-    tasks = Path(f"/proc/{engine.pid}/task").iterdir()
-    (jvm,) = {int(child) for task in tasks for child in (task / "children").read_text().split()}
-    return jvm
 
 
 def committed(heard: list[Event], generations: list[Generation]) -> bool:

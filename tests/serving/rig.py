@@ -41,7 +41,6 @@ def settings(bootstrap: str, app: str, topics: tuple[str, str], folder: Path, **
         "engine": {
             "interval_s": 5,
             "checkpoint_dir": str(folder / "checkpoints"),
-            "spark": {"spark.kafka.producer.cache.timeout": "1s"},
         },
         "server": {"port": 0},
         **sections,

@@ -8,6 +8,7 @@ master, then ``start``) and goes on until it is ended. The operator's jar must c
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import queue
 import sys
@@ -75,6 +76,8 @@ class Queries:
     def start(self, spec: GenerationSpec) -> None:
         if spec.generation in self._running:
             return  # told twice
+        with self._lock:
+            self._releasing.pop(spec.generation, None)  # the producer of the run before is this one's, too
         try:
             query = plan.start(self._spark, spec)
         except Exception as error:  # whatever Spark throws, the generation failed and the engine goes on
@@ -88,8 +91,8 @@ class Queries:
         """Ends a query; takes long if its Kafka does not answer, so it is called on a thread of its own."""
         if found := self._forget(generation):
             found[1].stop()
-        self._output.send(Stopped(generation))
-        with self._lock:
+        with self._lock:  # or a start that is sent in answer would come before the entry is made
+            self._output.send(Stopped(generation))
             self._releasing[generation] = time.monotonic() + self._release_s
 
     def watch(self) -> None:
@@ -107,8 +110,9 @@ class Queries:
         for generation, deadline in releasing.items():
             if self._is_released(generation, deadline):
                 with self._lock:
-                    del self._releasing[generation]
+                    self._releasing.pop(generation, None)  # it may have been started again just now
                 self._output.send(Released(generation))
+                gc.collect()  # py4j's objects refer to themselves; until they go, the JVM keeps the whole query
 
     def stop_all(self) -> None:
         for generation in list(self._running):
@@ -144,11 +148,11 @@ class Queries:
             self._output.send(progress)
 
     def _is_released(self, generation: int, deadline: float) -> bool:
-        """Whether the query's producer is closed; a cluster's producers cannot be seen from here, only waited for."""
+        """Closes an ended query's producer and returns whether it is closed; on a cluster, Spark does so in time."""
         if self._on_cluster:
             return time.monotonic() > deadline
         jvm: Any = self._spark.sparkContext._jvm
-        return not jvm.dev.evertable.Producers.open(plan.producer_id(generation))
+        return bool(jvm.dev.evertable.Producers.close(plan.producer_id(generation)))
 
 
 def serve(commands: Iterator[bytes], output: Output, folder: Path | None) -> None:

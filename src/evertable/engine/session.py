@@ -45,14 +45,23 @@ SETTINGS: dict[str, str] = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",  # counting costs a read for each write
     "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
-    # A retired generation's producer must be closed before its changelog is deleted, or it would bring it back.
+    # History of jobs and queries, which nobody reads without the UI; by default the last 1,000 are kept.
+    "spark.ui.retainedJobs": "10",
+    "spark.ui.retainedStages": "10",
+    "spark.ui.retainedTasks": "1000",
+    "spark.sql.ui.retainedExecutions": "10",
+    # The state stores of a query that has ended (RocksDB, files, threads) are closed by the second run of this task.
+    "spark.sql.streaming.stateStore.maintenanceInterval": "5s",
+    # An ended generation's producer must be closed before its changelog is deleted, or it would create the topic again.
+    # child.py closes it at once where it can; on a cluster, this timeout does.
     PRODUCER_IDLE: f"{PRODUCER_IDLE_S}s",
     "spark.kafka.producer.cache.evictorThreadRunInterval": "1s",
-    # A retired generation's consumers hold sockets and what they have fetched: not for 5 minutes, as by default.
-    "spark.kafka.consumer.cache.timeout": "60s",
-    "spark.kafka.consumer.cache.evictorThreadRunInterval": "10s",
-    "spark.kafka.consumer.fetchedData.cache.timeout": "60s",
-    "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "10s",
+    # An ended generation's consumers hold sockets and fetched records. Each run of the evictor checks ten consumers,
+    # so it must run often. A running query's consumers are in use, but for the moment between two epochs.
+    "spark.kafka.consumer.cache.timeout": "10s",
+    "spark.kafka.consumer.cache.evictorThreadRunInterval": "1s",
+    "spark.kafka.consumer.fetchedData.cache.timeout": "10s",
+    "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "1s",
     # Shuffle: rows cross at once instead of waiting for a buffer to fill (45 ms by default).
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "2",
     "spark.shuffle.streaming.networkBufferSize": "65536",  # holds a pack: larger rows are not counted as what they take
@@ -69,6 +78,7 @@ LOCAL_SETTINGS: dict[str, str] = {
     "spark.driver.host": "127.0.0.1",  # a cluster's executors must reach the driver by its own name
     # Not so the streaming shuffle, which listens on all interfaces: docs/SECURITY.md, "Ports of Spark".
     "spark.driver.bindAddress": "127.0.0.1",
+    "spark.rpc.netty.dispatcher.numThreads": "8",  # by default one for each of the 256 slots
     "spark.shuffle.streaming.checksum.enabled": "false",  # the bytes never leave this machine's memory
 }
 # fmt: on

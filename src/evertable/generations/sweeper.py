@@ -15,9 +15,9 @@ AGAIN_S = 2.0
 class Sweeper:
     """Deletes changelogs and checkpoints of generations whose queries have ended, in turn, on a thread of its own.
 
-    A changelog must not go before its producer is closed, for which Spark takes half a minute. Nobody waits for that:
-    the next generation is built meanwhile. ``wait_released`` returns when it is closed, ``delete`` does the work and is
-    tried again while Kafka is away; ``say`` tells operators if it is.
+    A changelog must not go before its producer is closed, which takes a second or two, on a cluster 45. Nobody waits
+    for that: the next generation is built meanwhile. ``wait_released`` returns when it is closed, ``delete`` does the
+    work and is tried again while Kafka is away; ``say`` tells operators if it is.
     """
 
     def __init__(
