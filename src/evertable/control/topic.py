@@ -135,8 +135,7 @@ class _Reading(Probe):
 
     def messages(self, partitions: tuple[int, ...], after: Mapping[int, int]) -> list[ControlMessage]:
         begins, ends = {}, {}
-        for partition in partitions:
-            low, high = self._bounds(partition)
+        for partition, (low, high) in self._bounds(partitions).items():
             begin = after.get(partition, low)
             begins[partition] = begin if begin <= high else low
             ends[partition] = high

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import threading
 from collections.abc import Mapping
 
@@ -14,8 +15,12 @@ from evertable.config.kafka_properties import Role
 from evertable.control.topic import TIMEOUT_S, ControlTopic
 from evertable.errors import ControlReadOnlyError, EvertableError, KafkaUnreachableError
 
+FIRST_TRY = 0.3
+"""Of the time that a write may take, for a connection that is there already."""
 PARTITION = 0
 """All that one Evertable writes goes there, so that it stays in order."""
+
+log = logging.getLogger(__name__)
 
 _NOT_TAKEN = frozenset(
     {KafkaError._MSG_TIMED_OUT, KafkaError._TIMED_OUT, KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT}
@@ -40,12 +45,26 @@ class Writer:
     def write(self, message: Mapping[str, object]) -> tuple[int, int]:
         """The partition and offset at which ``message`` stands, once all replicas have it.
 
+        A connection that was idle may have been dropped silently. So a message that is not taken soon is written anew
+        over a new connection, and may then stand there twice, which changes nothing: it names what is wanted.
+
         ControlReadOnlyError if it may not be written, TopicNotFoundError, KafkaUnreachableError within the timeout.
         """
         value = json.dumps(message, ensure_ascii=False).encode("utf-8", "backslashreplace")
         with self._lock:
             try:
-                return self._written(value)
+                if self._producer is not None:
+                    first_s = self._timeout_s * FIRST_TRY
+                    place = self._written(value, first_s)
+                    if place is not None:
+                        return place
+                    log.warning("Kafka did not take a control message within %.1f s; writing it anew", first_s)
+                    self._producer.purge()
+                    self._producer = None
+                place = self._written(value, self._timeout_s + 1)  # message.timeout.ms gives up before
+                if place is None:
+                    raise self._error(KafkaError(KafkaError._MSG_TIMED_OUT))
+                return place
             except EvertableError:
                 self._producer = None  # after some errors an idempotent producer never writes again
                 raise
@@ -58,18 +77,19 @@ class Writer:
         with self._lock:
             self._producer = None
 
-    def _written(self, value: bytes) -> tuple[int, int]:
+    def _written(self, value: bytes, within_s: float) -> tuple[int, int] | None:
+        """Where it stands; None if Kafka does not tell in time."""
         producer = self._producer = self._producer or self._connected()
         outcome: list[tuple[KafkaError | None, Message]] = []
         try:
             producer.produce(
                 self._topic.name, value, partition=PARTITION, on_delivery=lambda *told: outcome.append(told)
             )
-            producer.flush(self._timeout_s + 1)  # message.timeout.ms gives up before
+            producer.flush(within_s)
         except KafkaException as problem:
             raise self._error(problem.args[0]) from problem
         if not outcome:
-            raise self._error(KafkaError(KafkaError._MSG_TIMED_OUT))
+            return None
         error, message = outcome[0]
         if error is not None:
             raise self._error(error)
