@@ -41,11 +41,9 @@ def retried(
     Raises what is not transient at once, and the last error when no further attempt fits into ``within_s``.
     """
     deadline = time.monotonic() + within_s
-    number = 0
-    for delay in delays():
+    for number, delay in enumerate(delays(), 1):
         if given_up.is_set():
             return None
-        number += 1
         try:
             return step(number, min(number * first_s, MOST_S, max(0.1, deadline - time.monotonic())))
         except EvertableError as error:

@@ -29,7 +29,7 @@ def topic_ids(
     """
     clients = admins or Admins()
 
-    def ask(source: Source) -> str | None | TopicNotFoundError:
+    def ask(source: Source) -> str | TopicNotFoundError | None:
         admin = clients.of(config.source_kafka(source).for_librdkafka(Role.ADMIN))
         try:
             return topic_id(admin, source.topic, timeout_s=timeout_s)
