@@ -53,18 +53,14 @@ class Writer:
         value = json.dumps(message, ensure_ascii=False).encode("utf-8", "backslashreplace")
         with self._lock:
             try:
-                if self._producer is not None:
-                    first_s = self._timeout_s * FIRST_TRY
-                    place = self._written(value, first_s)
-                    if place is not None:
-                        return place
-                    log.warning("Kafka did not take a control message within %.1f s; writing it anew", first_s)
-                    self._producer.purge()
-                    self._producer = None
-                place = self._written(value, self._timeout_s + 1)  # message.timeout.ms gives up before
-                if place is None:
-                    raise self._error(KafkaError(KafkaError._MSG_TIMED_OUT))
-                return place
+                first_s = self._timeout_s * FIRST_TRY if self._producer is not None else 0.0
+                if first_s and (place := self._written(value, first_s)):
+                    return place
+                if first_s:
+                    log.warning("Kafka did not take a control message within %.1f s; writing it again", first_s)
+                if place := self._written(value, self._timeout_s - first_s):
+                    return place
+                raise self._error(KafkaError(KafkaError._MSG_TIMED_OUT))
             except EvertableError:
                 self._producer = None  # after some errors an idempotent producer never writes again
                 raise
@@ -89,6 +85,8 @@ class Writer:
         except KafkaException as problem:
             raise self._error(problem.args[0]) from problem
         if not outcome:
+            producer.purge()  # nothing may write it later
+            self._producer = None
             return None
         error, message = outcome[0]
         if error is not None:
