@@ -12,6 +12,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import ConfigResource, NewTopic, ResourceType
 
+from evertable.changelog.kafka import GRACE_S
 from evertable.changelog.names import generation_of, topic_name
 from evertable.changelog.trouble import DENIED, MISSING, Admin
 from evertable.errors import KafkaUnreachableError, NotEnoughBrokersError, TopicExistsError, TopicNotFoundError
@@ -35,9 +36,25 @@ class ChangelogTopic:
     partitions: int
 
 
-def largest_message(admin: Admin, topics: Iterable[str], *, timeout_s: float = 30.0) -> int:
-    """The largest message that any of these topics takes; Kafka's default where reading its settings is not allowed."""
+def largest_message(
+    admin: Admin, topics: Iterable[str], *, timeout_s: float = TIMEOUT_S, grace_s: float = GRACE_S
+) -> int:
+    """The largest message that any of these topics takes; Kafka's default where reading its settings is not allowed.
+
+    TopicNotFoundError if one is missing for ``grace_s``.
+    """
+    deadline = time.monotonic() + grace_s
     asked = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics]
+    while True:
+        try:
+            return _largest_message(admin, asked, timeout_s)
+        except TopicNotFoundError:
+            if time.monotonic() >= deadline:
+                raise
+        time.sleep(_LOOK_AGAIN_S)
+
+
+def _largest_message(admin: Admin, asked: list[ConfigResource], timeout_s: float) -> int:
     largest = 0
     for resource, answer in admin.client.describe_configs(asked, request_timeout=timeout_s).items():
         try:
