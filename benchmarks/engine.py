@@ -71,31 +71,31 @@ class Bench:
         """Builds a generation, reads and folds it until it is caught up, does what else is wanted, and ends it."""
         self._generation += 1
         result = CatchUp()
-        with changelog_topics(config) as changelogs:
-            built = build(config, self._generation, changelogs, str(self._folder / f"checkpoint-{self._generation}"))
-            with built.reader(config) as reader:
-                caught_up = built.caught_up()
-                cpu, own = machine.tree_cpu_seconds(self._engine.pid or 0), time.process_time()
-                begin = time.perf_counter()
-                self._engine.start(built.spec)
-                while not caught_up.done:
-                    if changes := reader.poll(1.0):
-                        result.first_s = result.first_s or time.perf_counter() - begin
-                        result.rows += sum(batch.num_rows for batch in (*changes.rows, changes.rejects))
-                        result.matches += changes.pairs.num_rows
-                        caught_up.saw(changes)
-                        fold(changes)
-                result.seconds = time.perf_counter() - begin
-                while changes := reader.poll(1.0):  # matches that follow the last row
+        changelogs = changelog_topics(config)
+        built = build(config, self._generation, changelogs, str(self._folder / f"checkpoint-{self._generation}"))
+        with built.reader(config) as reader:
+            caught_up = built.caught_up()
+            cpu, own = machine.tree_cpu_seconds(self._engine.pid or 0), time.process_time()
+            begin = time.perf_counter()
+            self._engine.start(built.spec)
+            while not caught_up.done:
+                if changes := reader.poll(1.0):
+                    result.first_s = result.first_s or time.perf_counter() - begin
+                    result.rows += sum(batch.num_rows for batch in (*changes.rows, changes.rejects))
                     result.matches += changes.pairs.num_rows
+                    caught_up.saw(changes)
                     fold(changes)
-                    result.seconds = time.perf_counter() - begin
-                result.engine_cpu_s = machine.tree_cpu_seconds(self._engine.pid or 0) - cpu
-                result.reader_cpu_s = time.process_time() - own
-                then(reader)
-            self._engine.stop(self._generation)
-            self._engine.wait_released(self._generation, 60)
-            changelogs.delete(self._generation)
+            result.seconds = time.perf_counter() - begin
+            while changes := reader.poll(1.0):  # matches that follow the last row
+                result.matches += changes.pairs.num_rows
+                fold(changes)
+                result.seconds = time.perf_counter() - begin
+            result.engine_cpu_s = machine.tree_cpu_seconds(self._engine.pid or 0) - cpu
+            result.reader_cpu_s = time.process_time() - own
+            then(reader)
+        self._engine.stop(self._generation)
+        self._engine.wait_released(self._generation, 60)
+        changelogs.delete(self._generation)
         return result
 
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Self, TypeVar
 
 from evertable.broker import EmbeddedBroker, ports
@@ -171,7 +172,7 @@ class Proxy:
 
 
 @contextmanager
-def broker_behind_proxy() -> Iterator[tuple[EmbeddedBroker, Proxy]]:
+def broker_behind_proxy(data_dir: Path | None = None) -> Iterator[tuple[EmbeddedBroker, Proxy]]:
     """A broker with a second listener that is reached, and advertised, through the proxy.
 
     Clients of ``proxy.bootstrap`` never leave the proxy. ``broker.bootstrap`` goes past it, for a test's own clients.
@@ -187,7 +188,7 @@ def broker_behind_proxy() -> Iterator[tuple[EmbeddedBroker, Proxy]]:
             "controller.quorum.voters": f"{NODE_ID}@{HOST}:{controller}",
             "log.retention.ms": "-1",
         }
-        with EmbeddedBroker(direct, properties=properties) as broker:
+        with EmbeddedBroker(direct, data_dir, properties) as broker:
             yield broker, proxy
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from confluent_kafka import Consumer
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from evertable.broker import EmbeddedBroker
 from evertable.changelog.names import generation_of, topic_name
 from evertable.changelog.topics import KAFKAS_MAX_MESSAGE_BYTES, ChangelogTopic, ChangelogTopics, largest_message
+from evertable.changelog.trouble import Admin
 from evertable.errors import NotEnoughBrokersError, TopicExistsError, TopicNotFoundError
 
 names = st.text("ab.g01", min_size=1, max_size=6)
@@ -45,9 +46,8 @@ def test_other_topics_belong_to_no_generation(topic: str) -> None:
 
 
 @pytest.fixture
-def topics(broker: EmbeddedBroker) -> Iterator[ChangelogTopics]:
-    with ChangelogTopics({"bootstrap.servers": broker.bootstrap}, "evertable", f"app-{uuid.uuid4()}") as topics:
-        yield topics
+def topics(broker: EmbeddedBroker) -> ChangelogTopics:
+    return ChangelogTopics({"bootstrap.servers": broker.bootstrap}, "evertable", f"app-{uuid.uuid4()}")
 
 
 def settings_of(broker: EmbeddedBroker, topic: str) -> dict[str, str]:
@@ -60,7 +60,7 @@ def settings_of(broker: EmbeddedBroker, topic: str) -> dict[str, str]:
 def test_a_changelog_has_the_settings_of_the_document(broker: EmbeddedBroker, topics: ChangelogTopics) -> None:
     """It keeps everything, and takes twice of what the largest source takes."""
     made = topics.create(7, 3_000_000)
-    assert made == ChangelogTopic(f"evertable.{topics.app}.g000007", 6_000_000)
+    assert made == ChangelogTopic(f"evertable.{topics.app}.g000007", 6_000_000, partitions=1)
     settings = settings_of(broker, made.name)
     assert settings["cleanup.policy"] == "delete"
     assert settings["retention.ms"] == settings["retention.bytes"] == "-1"
@@ -93,29 +93,28 @@ def test_a_changelog_that_exists_is_not_taken_over(topics: ChangelogTopics) -> N
 def test_too_few_brokers_are_named(broker: EmbeddedBroker) -> None:
     """The error says which setting to change."""
     properties = {"bootstrap.servers": broker.bootstrap}
-    with (
-        ChangelogTopics(properties, "evertable", str(uuid.uuid4()), replication=3) as topics,
-        pytest.raises(NotEnoughBrokersError, match=r"cannot be kept 3 times.*changelog\.replication"),
-    ):
+    topics = ChangelogTopics(properties, "evertable", str(uuid.uuid4()), replication=3)
+    with pytest.raises(NotEnoughBrokersError, match=r"cannot be kept 3 times.*changelog\.replication"):
         topics.create(1, 1000)
 
 
 def test_the_largest_message_of_the_sources(broker: EmbeddedBroker, new_topic: Callable[..., str]) -> None:
     """Read from the topics' settings."""
     sources = [new_topic(), new_topic(**{"max.message.bytes": "5000000"})]
-    assert largest_message({"bootstrap.servers": broker.bootstrap}, sources) == 5_000_000
-    assert largest_message({"bootstrap.servers": broker.bootstrap}, sources[:1]) == KAFKAS_MAX_MESSAGE_BYTES
+    admin = Admin({"bootstrap.servers": broker.bootstrap})
+    assert largest_message(admin, sources) == 5_000_000
+    assert largest_message(admin, sources[:1]) == KAFKAS_MAX_MESSAGE_BYTES
 
 
 def test_a_missing_source_is_named_and_not_created(own_broker: EmbeddedBroker) -> None:
     """Even where the broker creates whatever a client asks for; and deleted changelogs stay deleted."""
     properties = {"bootstrap.servers": own_broker.bootstrap}
     with pytest.raises(TopicNotFoundError, match="no topic 'nowhere'"):
-        largest_message(properties, ["nowhere"])
-    with ChangelogTopics(properties, "evertable", "demo") as topics:
-        topics.create(1, 1000)
-        topics.delete(1)
-        assert topics.list() == {}
+        largest_message(Admin(properties), ["nowhere"])
+    topics = ChangelogTopics(properties, "evertable", "demo")
+    topics.create(1, 1000)
+    topics.delete(1)
+    assert topics.list() == {}
     consumer = Consumer({**properties, "group.id": "x"})
     assert not {"nowhere", "evertable.demo.g000001"} & consumer.list_topics(timeout=30).topics.keys()
     consumer.close()

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from tests.chaos.run import run
 from tests.chaos.schedule import schedule
-
-from evertable.broker import EmbeddedBroker
+from tests.proxy import broker_behind_proxy
 
 MINUTES = 9.0
 """Of harm; the beginning and the verdict take about three more."""
@@ -30,8 +29,8 @@ def main() -> int:
     _say("\n".join(map(str, acts)) + "\n")
     folder = Path(tempfile.mkdtemp(prefix="evertable-chaos-"))
     try:
-        with EmbeddedBroker(data_dir=folder / "broker", properties={"log.retention.ms": "-1"}) as broker:
-            problems = run(broker, folder, seed, acts, _say)
+        with broker_behind_proxy(folder / "broker") as (broker, proxy):
+            problems = run(broker, proxy, folder, seed, acts, _say)
     except BaseException:
         _say(f"\nBroken off. What is left of it: {folder}\nThe same again: {again}")
         raise

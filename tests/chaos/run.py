@@ -10,12 +10,15 @@ from pathlib import Path
 from tests.chaos.schedule import LETTERS, Act, Kind, steps
 from tests.chaos.stage import Stage
 from tests.chaos.verdict import verdict
+from tests.proxy import Proxy
 
 from evertable.broker import EmbeddedBroker
 from evertable.config.joins import JoinType
 
 
-def run(broker: EmbeddedBroker, folder: Path, seed: int, acts: Sequence[Act], say: Callable[[str], None]) -> list[str]:
+def run(
+    broker: EmbeddedBroker, proxy: Proxy, folder: Path, seed: int, acts: Sequence[Act], say: Callable[[str], None]
+) -> list[str]:
     """What was wrong; nothing, if all is well. What the server printed is left in the folder."""
     chance = random.Random(f"{seed}/last")
     last = {
@@ -24,7 +27,7 @@ def run(broker: EmbeddedBroker, folder: Path, seed: int, acts: Sequence[Act], sa
         "joinType": chance.choice(list(JoinType)).value,
     }
     small_disk = any(act.kind is Kind.DISK_FULL for act in acts)
-    with Stage(broker, folder, seed, say, small_disk=small_disk) as stage:
+    with Stage(broker, proxy, folder, seed, say, small_disk=small_disk) as stage:
         begin, moment = time.monotonic(), 0.0
         try:
             for step in steps(acts):

@@ -32,19 +32,30 @@ class Kind(StrEnum):
     SLOW_VIEWERS = "viewers that do not read"
     RECREATION = "topic made again"
     DISK_FULL = "disk full under the checkpoints"
+    CONNECTIONS_DROPPED = "connections silently dropped"
+    BLACK_HOLE = "black hole"
+    LATENCY = "200 ms latency"
 
 
 DECK = (*Kind, Kind.SWAP_BY_TOPIC, Kind.SWAP_BY_POST, Kind.SWAP_BY_POST)
-"""Drawn without putting back, so that each kind comes once in about 80 seconds."""
+"""Drawn without putting back, so that each kind comes once in about 100 seconds."""
 HOLDS: dict[Kind, tuple[float, float]] = {
     Kind.BROKER_KILL: (1, 12),
     Kind.BROKER_PAUSE: (1, 15),
     Kind.SERVER_KILL: (0, 4),
     Kind.SLOW_VIEWERS: (2, 10),
     Kind.DISK_FULL: (3, 15),
+    Kind.BLACK_HOLE: (2, 8),
+    Kind.LATENCY: (5, 20),
 }
 """Seconds from the harm to its healing, of what is healed."""
-SHARED: dict[Kind, str] = {Kind.BROKER_KILL: "broker", Kind.BROKER_PAUSE: "broker", Kind.RECREATION: "broker"}
+SHARED: dict[Kind, str] = {
+    Kind.BROKER_KILL: "broker",
+    Kind.BROKER_PAUSE: "broker",
+    Kind.RECREATION: "broker",
+    Kind.BLACK_HOLE: "network",
+    Kind.LATENCY: "network",
+}
 """Acts on the same thing do not overlap; those that are not named here have one of their own."""
 NONSENSE = (
     "not json",

@@ -1,4 +1,7 @@
-"""The stage of a run: a broker, topics, a server and viewers; and what is done to them."""
+"""The stage of a run: a broker, topics, a server and viewers; and what is done to them.
+
+The server alone goes through the proxy: producers and the oracle reach the broker directly.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ from tests.chaos.schedule import Kind, Step
 from tests.chaos.server import Server
 from tests.chaos.topics import Sources, wired
 from tests.chaos.viewers import Crowd, Follower, Witness
+from tests.proxy import Proxy
 from tests.serving.inside import PLACE
 from tests.serving.rig import ACCOUNTS, USERS, config, settings
 from tests.waiting import wait_until
@@ -32,16 +36,26 @@ RECORDS = 200
 PER_SECOND = 100
 FIRST_S = 600
 BROKER_STARTS = 3
+LATENCY_MS = 200.0
+"""In each direction: a round trip takes twice as long."""
 
 
 class Stage:
     """All of it, for the block. ``say`` is told what is done."""
 
     def __init__(
-        self, broker: EmbeddedBroker, folder: Path, seed: int, say: Callable[[str], None], *, small_disk: bool
+        self,
+        broker: EmbeddedBroker,
+        proxy: Proxy,
+        folder: Path,
+        seed: int,
+        say: Callable[[str], None],
+        *,
+        small_disk: bool,
     ) -> None:
         self.app = f"chaos{seed}-{os.getpid()}"
         self.broker = broker
+        self.proxy = proxy
         self.sources = Sources(broker.bootstrap, self.app, seed)
         self.disk = SmallDisk(folder / "checkpoints", wanted=small_disk)
         topics = self.sources.names["users", "a"], self.sources.names["accounts", "a"]
@@ -53,7 +67,7 @@ class Stage:
             "swap": {"linger_s": 2, "timeout_s": 60},
         }
         self.config = config(broker.bootstrap, self.app, topics, folder, **sections)
-        self.server = Server(settings(broker.bootstrap, self.app, topics, folder, **sections), folder)
+        self.server = Server(settings(proxy.bootstrap, self.app, topics, folder, **sections), folder)
         self.witness = Witness()
         self.crowd = Crowd(self.server.url, VIEWERS, self.witness)
         self._control = Producer({"bootstrap.servers": broker.bootstrap, "log_level": 0})
@@ -118,12 +132,19 @@ class Stage:
                 self.sources.recreate((what["side"], what["letter"]), what["records"])
             case Kind.DISK_FULL:
                 self._fill_disk(heals)
+            case Kind.CONNECTIONS_DROPPED:
+                self._say(f"    {self.proxy.drop_established()} connections")
+            case Kind.BLACK_HOLE:
+                self.proxy.heal() if heals else self.proxy.black_hole()
+            case Kind.LATENCY:
+                self.proxy.delay_ms = 0.0 if heals else LATENCY_MS
 
     def heal(self) -> None:
         """All harm that may be left."""
         if self.broker.running:
             os.kill(self.broker.pid, signal.SIGCONT)
         self._start_broker()
+        self.proxy.heal()
         self.disk.free()
         self.crowd.stall(range(VIEWERS), stalled=False)
         self.server.heal()

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from tests.chaos.run import run
 from tests.chaos.schedule import Act, Kind
-
-from evertable.broker import EmbeddedBroker
+from tests.proxy import broker_behind_proxy
 
 ACTS = [
     Act(0.5, Kind.SLOW_VIEWERS, 3.0, {"viewers": 3}),
@@ -15,9 +14,14 @@ ACTS = [
     Act(1.5, Kind.NONSENSE, what={"value": "not json"}),
     Act(2.0, Kind.BROKER_PAUSE, 1.0),
     Act(3.5, Kind.RECREATION, what={"side": "accounts", "letter": "c", "records": 10}),
+    Act(4.0, Kind.LATENCY, 2.0),
+    Act(6.5, Kind.CONNECTIONS_DROPPED),
+    Act(6.6, Kind.SWAP_BY_POST, what={"usersTopic": "c"}),
+    Act(8.0, Kind.BLACK_HOLE, 1.0),
 ]
 
 
-def test_a_little_chaos_changes_nothing(broker: EmbeddedBroker, tmp_path: Path) -> None:
+def test_a_little_chaos_changes_nothing(tmp_path: Path) -> None:
     said: list[str] = []
-    assert run(broker, tmp_path, 1, ACTS, said.append) == [], "\n".join(said)
+    with broker_behind_proxy() as (broker, proxy):
+        assert run(broker, proxy, tmp_path, 1, ACTS, said.append) == [], "\n".join(said)

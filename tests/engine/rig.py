@@ -66,8 +66,7 @@ class Generation:
 
     def build(self) -> Self:
         """Makes what the query needs, without starting it."""
-        with changelog_topics(self.config) as topics:
-            self._built = build(self.config, self.number, topics, str(self.checkpoint))
+        self._built = build(self.config, self.number, changelog_topics(self.config), str(self.checkpoint))
         self._reader = self._built.reader(self.config)
         return self
 
@@ -166,8 +165,7 @@ class Generation:
         self.engine.stop(self.number)
         if self._built is not None:
             assert self.engine.wait_released(self.number)
-            with changelog_topics(self.config) as topics:
-                topics.delete(self.number)
+            changelog_topics(self.config).delete(self.number)
 
 
 def config(

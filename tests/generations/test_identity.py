@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
+from evertable.changelog.trouble import Admin
 from evertable.config import Config
 from evertable.errors import KafkaUnreachableError, TopicNotFoundError
 from evertable.generations.identity import Identity, from_json, identity_of, mismatch, to_json
@@ -93,7 +94,7 @@ def test_a_topic_made_again_under_its_name_has_another_id(
     wired = wired.rewired(replace(wired.wiring, right_topic=accounts))
     before = topic_ids(wired)
     assert None not in before
-    assert (topic_ids(wired), topic_id(properties, users)) == (before, before[0])
+    assert (topic_ids(wired), topic_id(Admin(properties), users)) == (before, before[0])
 
     admin = AdminClient({**properties})
     admin.delete_topics([users])[users].result(timeout=30)
@@ -109,9 +110,9 @@ def test_a_topic_made_again_under_its_name_has_another_id(
 def test_asking_for_a_missing_topic_makes_none(broker: EmbeddedBroker) -> None:
     properties = {"bootstrap.servers": broker.bootstrap}
     with pytest.raises(TopicNotFoundError, match="no topic 'no-such-topic'"):
-        topic_id(properties, "no-such-topic", grace_s=0)
+        topic_id(Admin(properties), "no-such-topic", grace_s=0)
 
 
 def test_a_cluster_that_does_not_answer_is_named() -> None:
     with pytest.raises(KafkaUnreachableError, match=r"127\.0\.0\.1:9 does not answer"):
-        topic_id({"bootstrap.servers": "127.0.0.1:9"}, "users", timeout_s=1)
+        topic_id(Admin({"bootstrap.servers": "127.0.0.1:9"}), "users", timeout_s=1)

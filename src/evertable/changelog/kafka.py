@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
@@ -20,6 +21,7 @@ GRACE_S = 1.0
 """How long brokers may take to learn of a topic that was just created, and to find a leader for it."""
 
 _ASK_AGAIN_S = 0.05
+_AT_ONCE = 32  # partitions; each takes a round trip
 _NO_LEADER = frozenset({KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE})
 _OUTAGES = Outages()
 
@@ -124,9 +126,14 @@ class Probe:
         """The time counts from now on."""
         self._deadline = time.monotonic() + self._timeout_s
 
-    def _bounds(self, partition: int) -> tuple[int, int]:
-        """The offsets of the first record and behind the last one that is not part of an open transaction."""
-        return self._consumer.bounds(self._topic, partition, self._left())
+    def _bounds(self, partitions: Iterable[int]) -> dict[int, tuple[int, int]]:
+        """For each of these, the offsets of the first record and behind the last one of no open transaction."""
+        asked = list(partitions)
+        if not asked:
+            return {}
+        with ThreadPoolExecutor(min(len(asked), _AT_ONCE)) as pool:
+            found = pool.map(lambda each: self._consumer.bounds(self._topic, each, self._left()), asked)
+            return dict(zip(asked, found, strict=True))
 
     def _between(self, begins: Mapping[int, int], ends: Mapping[int, int]) -> Iterator[Message]:
         """All records that can be read from ``begins`` on and before ``ends``; it is silence that is not waited for."""

@@ -44,7 +44,7 @@ class ChangelogReader:
 
     A broker's outage shows as silence, and reading goes on when it is back. What cannot pass by itself raises an
     EvertableError, and so does a record that this version cannot read. After a KeptOutError, and only then, ``reopen``
-    and reading on is of use.
+    and reading on is of use. With the number of ``partitions`` nothing is asked of Kafka before the first ``poll``.
     """
 
     def __init__(
@@ -54,6 +54,7 @@ class ChangelogReader:
         schema: ChangelogSchema,
         offsets: Mapping[int, int] | None = None,
         *,
+        partitions: int | None = None,
         max_messages: int = MAX_MESSAGES,
         timeout_s: float = 10.0,
         check_s: float = 10.0,
@@ -68,8 +69,8 @@ class ChangelogReader:
         self._waiting: list[Message] = []
         self._consumer = PlainConsumer(properties, _TUNED)
         try:
-            partitions = self._consumer.partitions(topic, timeout_s, GRACE_S)
-            self._positions = {partition: (offsets or {}).get(partition, 0) for partition in partitions}
+            known = self._consumer.partitions(topic, timeout_s, GRACE_S) if partitions is None else range(partitions)
+            self._positions = {partition: (offsets or {}).get(partition, 0) for partition in known}
             self._assign()
         except BaseException:
             self.close()

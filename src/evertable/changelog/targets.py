@@ -89,7 +89,7 @@ class _Ends(Probe):
 
     def extents(self, start: Start) -> dict[int, Extent]:
         partitions = self._consumer.partitions(self._topic, self._left(), GRACE_S)
-        bounds = {partition: self._bounds(partition) for partition in partitions}
+        bounds = self._bounds(partitions)
         ends = {partition: end for partition, (_, end) in bounds.items()}
         match start:
             case Start.EARLIEST:
@@ -105,7 +105,7 @@ class _Ends(Probe):
         return set(self._scan(begins, ends, stop_at_first=True))
 
     def last_records(self, begins: Mapping[int, int], ends: Mapping[int, int]) -> dict[int, int]:
-        bounds = {partition: self._bounds(partition) for partition in begins.keys() & ends.keys()}
+        bounds = self._bounds(begins.keys() & ends.keys())
         first = {partition: max(low, begins[partition]) for partition, (low, _) in bounds.items()}
         behind = {partition: min(high, ends[partition]) for partition, (_, high) in bounds.items()}
         return {partition: span.last for partition, span in self._spans(first, behind).items()}

@@ -7,15 +7,14 @@ import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import ConfigResource, NewTopic, ResourceType
 
-from evertable.changelog.kafka import PlainConsumer
+from evertable.changelog.kafka import GRACE_S
 from evertable.changelog.names import generation_of, topic_name
-from evertable.changelog.trouble import DENIED, Admin
+from evertable.changelog.trouble import DENIED, MISSING, Admin
 from evertable.errors import KafkaUnreachableError, NotEnoughBrokersError, TopicExistsError, TopicNotFoundError
 
 log = logging.getLogger(__name__)
@@ -23,6 +22,7 @@ log = logging.getLogger(__name__)
 KAFKAS_MAX_MESSAGE_BYTES = 1_048_588
 """What a topic takes unless it says otherwise."""
 
+TIMEOUT_S = 30.0
 _MOST_BYTES = 2**31 - 1
 _LOOK_AGAIN_S = 0.02
 
@@ -33,12 +33,28 @@ class ChangelogTopic:
 
     name: str
     max_message_bytes: int
+    partitions: int
 
 
-def largest_message(properties: Mapping[str, Any], topics: Iterable[str], *, timeout_s: float = 30.0) -> int:
-    """The largest message that any of these topics takes; Kafka's default where reading its settings is not allowed."""
-    admin = Admin(properties)
+def largest_message(
+    admin: Admin, topics: Iterable[str], *, timeout_s: float = TIMEOUT_S, grace_s: float = GRACE_S
+) -> int:
+    """The largest message that any of these topics takes; Kafka's default where reading its settings is not allowed.
+
+    TopicNotFoundError if one is missing for ``grace_s``.
+    """
+    deadline = time.monotonic() + grace_s
     asked = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics]
+    while True:
+        try:
+            return _largest_message(admin, asked, timeout_s)
+        except TopicNotFoundError:
+            if time.monotonic() >= deadline:
+                raise
+        time.sleep(_LOOK_AGAIN_S)
+
+
+def _largest_message(admin: Admin, asked: list[ConfigResource], timeout_s: float) -> int:
     largest = 0
     for resource, answer in admin.client.describe_configs(asked, request_timeout=timeout_s).items():
         try:
@@ -57,7 +73,11 @@ def _limit(largest_source_message: int) -> int:
 
 
 class ChangelogTopics:
-    """The changelogs of one app, on the cluster that keeps them."""
+    """The changelogs of one app, on the cluster that keeps them.
+
+    Hours may pass between two calls, and firewalls silently drop idle connections, so each call has a new admin client
+    unless it is given one. Topics are described, not listed by name: that could create them.
+    """
 
     def __init__(
         self,
@@ -67,18 +87,27 @@ class ChangelogTopics:
         *,
         partitions: int = 1,
         replication: int = 1,
-        timeout_s: float = 30.0,
     ) -> None:
         self.prefix = prefix
         self.app = app
         self._partitions = partitions
         self._replication = replication
-        self._timeout_s = timeout_s
-        self._admin = Admin(properties)
-        self._consumer = PlainConsumer(properties, {})  # for metadata: an admin client may bring topics into being
+        self._properties = properties
 
-    def create(self, generation: int, largest_source_message: int) -> ChangelogTopic:
-        """Makes the changelog of a generation and waits until it can be used."""
+    def create(
+        self,
+        generation: int,
+        largest_source_message: int,
+        admin: Admin | None = None,
+        *,
+        may_exist: bool = False,
+        timeout_s: float = TIMEOUT_S,
+    ) -> ChangelogTopic:
+        """Makes the changelog of a generation and waits until it can be used.
+
+        ``may_exist``: an earlier attempt was not answered, and may have created it.
+        """
+        admin = admin or Admin(self._properties)
         limit = _limit(largest_source_message)
         settings = {
             "cleanup.policy": "delete",
@@ -88,16 +117,29 @@ class ChangelogTopics:
         }
         name = topic_name(self.prefix, self.app, generation)
         topic = NewTopic(name, self._partitions, self._replication, config=settings)
-        self._result(name, self._admin.client.create_topics([topic], request_timeout=self._timeout_s)[name], "Create")
-        self._await(name, self._partitions)
-        return ChangelogTopic(name, limit)
+        try:
+            answer = admin.client.create_topics([topic], request_timeout=timeout_s)[name]
+            self._result(admin, name, answer, "Create")
+        except TopicExistsError:
+            if not may_exist:
+                raise
+        self._await(admin, name, self._partitions, timeout_s)
+        return ChangelogTopic(name, limit, self._partitions)
 
-    def find(self, generation: int, largest_source_message: int) -> ChangelogTopic:
+    def find(
+        self,
+        generation: int,
+        largest_source_message: int,
+        admin: Admin | None = None,
+        *,
+        timeout_s: float = TIMEOUT_S,
+    ) -> ChangelogTopic:
         """The changelog of a generation that was made before; TopicNotFoundError if it is gone."""
         name = topic_name(self.prefix, self.app, generation)
-        if not self._partitions_of(name):
+        partitions = _partitions_of(admin or Admin(self._properties), name, timeout_s)
+        if not partitions:
             raise TopicNotFoundError(f"The changelog '{name}' is gone.", "Its generation is built anew.")
-        return ChangelogTopic(name, _limit(largest_source_message))
+        return ChangelogTopic(name, _limit(largest_source_message), partitions)
 
     def delete(self, generation: int) -> None:
         """Deletes the changelog of a generation, if there is one, and waits until it is gone.
@@ -105,37 +147,25 @@ class ChangelogTopics:
         Its query must have ended and its producer be closed before: where brokers create topics by themselves, a late
         producer would bring it back.
         """
-        name = topic_name(self.prefix, self.app, generation)
+        name, admin = topic_name(self.prefix, self.app, generation), Admin(self._properties)
         try:
-            self._result(
-                name, self._admin.client.delete_topics([name], request_timeout=self._timeout_s)[name], "Delete"
-            )
+            answer = admin.client.delete_topics([name], request_timeout=TIMEOUT_S)[name]
+            self._result(admin, name, answer, "Delete")
         except TopicNotFoundError:
             log.debug("There was no topic '%s' to delete", name)
-        self._await(name, 0)
+        self._await(admin, name, 0, TIMEOUT_S)
 
     def list(self) -> dict[int, str]:
         """The changelogs there are, by generation."""
+        admin = Admin(self._properties)
         try:
-            topics = self._consumer.kafka.list_topics(timeout=self._timeout_s).topics
-        except KafkaException as error:
-            raise self._consumer.error(error.args[0], f"{self.prefix}.{self.app}.*") from error
+            topics = admin.client.list_topics(timeout=TIMEOUT_S).topics
+        except KafkaException as problem:
+            raise admin.explain(problem, f"{self.prefix}.{self.app}.*") from problem
         found = {generation_of(self.prefix, self.app, name): name for name in topics}
         return {generation: found[generation] for generation in sorted(filter(None, found))}
 
-    def close(self) -> None:
-        """Lets go of all connections; closing twice does no harm."""
-        self._consumer.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _result(self, name: str, answer: Future[None], right: str) -> None:
+    def _result(self, admin: Admin, name: str, answer: Future[None], right: str) -> None:
         try:
             answer.result()
         except KafkaException as problem:
@@ -146,21 +176,25 @@ class ChangelogTopics:
                 ) from problem
             if error.code() == KafkaError.INVALID_REPLICATION_FACTOR:
                 raise NotEnoughBrokersError(name, self._replication, error.str()) from problem
-            raise self._admin.explain(problem, name, right) from problem
+            raise admin.explain(problem, name, right) from problem
 
-    def _await(self, name: str, partitions: int) -> None:
+    def _await(self, admin: Admin, name: str, partitions: int, timeout_s: float) -> None:
         """Brokers learn of a new or a deleted topic a little later; until then it looks as it did before."""
-        deadline = time.monotonic() + self._timeout_s
-        while self._partitions_of(name) != partitions:
+        deadline = time.monotonic() + timeout_s
+        while _partitions_of(admin, name, timeout_s) != partitions:
             if time.monotonic() > deadline:
                 raise KafkaUnreachableError(
-                    f"Kafka at {self._consumer.servers} still does not show '{name}' with {partitions} partitions.",
+                    f"Kafka at {admin.servers} still does not show '{name}' with {partitions} partitions.",
                     "Check that all brokers are up.",
                 )
             time.sleep(_LOOK_AGAIN_S)
 
-    def _partitions_of(self, name: str) -> int:
-        try:
-            return len(self._consumer.partitions(name, self._timeout_s))
-        except TopicNotFoundError:
+
+def _partitions_of(admin: Admin, name: str, timeout_s: float) -> int:
+    asked = admin.client.describe_topics(TopicCollection([name]), request_timeout=timeout_s)[name]
+    try:
+        return len(asked.result().partitions)
+    except KafkaException as problem:
+        if problem.args[0].code() in MISSING:
             return 0
+        raise admin.explain(problem, name) from problem

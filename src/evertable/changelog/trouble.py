@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import threading
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -148,15 +149,22 @@ class Admin:
     def __init__(self, properties: Mapping[str, Any]) -> None:
         self._properties = properties
         self._trouble = Trouble(properties)
+        self._lock = threading.Lock()
         self._client: AdminClient | None = None
 
     @property
     def client(self) -> AdminClient:
-        """To be asked for each call."""
-        if self._client is None:
-            listening: dict[str, Any] = {"error_cb": self._trouble.note}  # which does not hold on to the client
-            self._client = AdminClient({**self._properties, **listening}, logger=QUIET)
-        return self._client
+        """To be asked for each call; any thread may."""
+        with self._lock:
+            if self._client is None:
+                listening: dict[str, Any] = {"error_cb": self._trouble.note}  # which does not hold on to the client
+                self._client = AdminClient({**self._properties, **listening}, logger=QUIET)
+            return self._client
+
+    @property
+    def servers(self) -> str:
+        """What ``bootstrap.servers`` says."""
+        return self._trouble.servers
 
     def explain(self, problem: KafkaException, topic: str, right: str = "Describe") -> EvertableError:
         """What an operator should read about a call that failed, and needs this right."""
@@ -172,6 +180,27 @@ class Admin:
         """To be called when something was answered."""
         self.client.poll(0)
         self._trouble.over()
+
+
+class Admins:
+    """The admin clients of one piece of work, one for each cluster, made when they are first needed.
+
+    A new client takes four round trips before its first answer, so the steps of a build share one.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._by_properties: dict[frozenset[tuple[str, Any]], Admin] = {}
+
+    def of(self, properties: Mapping[str, Any]) -> Admin:
+        """The client for these properties; any thread may ask."""
+        with self._lock:
+            return self._by_properties.setdefault(frozenset(properties.items()), Admin(properties))
+
+    def renew(self) -> None:
+        """Drops all clients: their connections may be dead."""
+        with self._lock:
+            self._by_properties.clear()
 
 
 def explain(error: KafkaError, topic: str, servers: str, trouble: str = "", right: str = "") -> EvertableError:

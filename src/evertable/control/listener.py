@@ -31,7 +31,12 @@ _POLL_S = 0.25  # what a close waits for at most while all is well; a message do
 _ASK_S = 1.0
 _MOST = 1_000  # messages at a time
 
-_TUNED = {"isolation.level": "read_committed", "fetch.wait.max.ms": 500, "reconnect.backoff.max.ms": 1_000}
+_TUNED = {
+    "isolation.level": "read_committed",
+    "fetch.wait.max.ms": 500,
+    "reconnect.backoff.max.ms": 1_000,
+    "socket.timeout.ms": 5_000,  # a dead connection is noticed only by a request that is not answered in time
+}
 
 
 def _log(level: str, message: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -96,10 +96,9 @@ class ControlTopic:
         """Returns the next offset of every partition: the given one, else that of its end or of its beginning."""
         partitions = self.describe().partitions
         with self._reading() as reading:
-            return {
-                partition: after[partition] if partition in after else reading.bounds(partition)[from_end]
-                for partition in partitions
-            }
+            bounds = reading.bounds(partition for partition in partitions if partition not in after)
+        unknown = {partition: bound[from_end] for partition, bound in bounds.items()}
+        return {partition: after[partition] for partition in partitions if partition in after} | unknown
 
     @contextmanager
     def _reading(self) -> Iterator[_Reading]:
@@ -148,14 +147,13 @@ def control_message(message: Message) -> ControlMessage:
 class _Reading(Probe):
     """One look at all that a topic holds."""
 
-    def bounds(self, partition: int) -> tuple[int, int]:
-        """Returns the offset of the first message and the one behind the last."""
-        return self._bounds(partition)
+    def bounds(self, partitions: Iterable[int]) -> dict[int, tuple[int, int]]:
+        """Returns, by partition, the offset of the first message and the one behind the last."""
+        return self._bounds(partitions)
 
     def messages(self, partitions: tuple[int, ...], after: Mapping[int, int]) -> list[ControlMessage]:
         begins, ends = {}, {}
-        for partition in partitions:
-            low, high = self.bounds(partition)
+        for partition, (low, high) in self._bounds(partitions).items():
             begin = after.get(partition, low)
             begins[partition] = begin if begin <= high else low
             ends[partition] = high

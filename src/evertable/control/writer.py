@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import threading
 from collections.abc import Mapping
 
@@ -15,8 +16,12 @@ from evertable.control.messages import ControlMessage
 from evertable.control.topic import TIMEOUT_S, ControlTopic
 from evertable.errors import ControlReadOnlyError, EvertableError, KafkaUnreachableError
 
+FIRST_TRY = 0.3
+"""Of the time that a write may take, for a connection that is there already."""
 PARTITION = 0
 """All that one Evertable writes goes there, so that it stays in order."""
+
+log = logging.getLogger(__name__)
 
 _NOW = 0  # librdkafka's word for it
 _NOT_TAKEN = frozenset(
@@ -42,6 +47,9 @@ class Writer:
     def write(self, message: Mapping[str, object]) -> tuple[int, int]:
         """The partition and offset at which ``message`` stands, once all replicas have it.
 
+        A connection that was idle may have been dropped silently. So a message that is not taken soon is written anew
+        over a new connection, and may then stand there twice, which changes nothing: it names what is wanted.
+
         ControlReadOnlyError if it may not be written, TopicNotFoundError, KafkaUnreachableError within the timeout.
         """
         return self._write(json.dumps(message, ensure_ascii=False).encode("utf-8", "backslashreplace"))
@@ -53,7 +61,14 @@ class Writer:
     def _write(self, value: bytes | None, timestamp: int = _NOW) -> tuple[int, int]:
         with self._lock:
             try:
-                return self._written(value, timestamp)
+                first_s = self._timeout_s * FIRST_TRY if self._producer is not None else 0.0
+                if first_s and (place := self._written(value, timestamp, first_s)):
+                    return place
+                if first_s:
+                    log.warning("Kafka did not take a control message within %.1f s; writing it again", first_s)
+                if place := self._written(value, timestamp, self._timeout_s - first_s):
+                    return place
+                raise self._error(KafkaError(KafkaError._MSG_TIMED_OUT))
             except EvertableError:
                 self._producer = None  # after some errors an idempotent producer never writes again
                 raise
@@ -66,7 +81,8 @@ class Writer:
         with self._lock:
             self._producer = None
 
-    def _written(self, value: bytes | None, timestamp: int) -> tuple[int, int]:
+    def _written(self, value: bytes | None, timestamp: int, within_s: float) -> tuple[int, int] | None:
+        """Where it stands; None if Kafka does not tell in time."""
         producer = self._producer = self._producer or self._connected()
         outcome: list[tuple[KafkaError | None, Message]] = []
         try:
@@ -77,11 +93,13 @@ class Writer:
                 timestamp=timestamp,
                 on_delivery=lambda *told: outcome.append(told),
             )
-            producer.flush(self._timeout_s + 1)  # message.timeout.ms gives up before
+            producer.flush(within_s)
         except KafkaException as problem:
             raise self._error(problem.args[0]) from problem
         if not outcome:
-            raise self._error(KafkaError(KafkaError._MSG_TIMED_OUT))
+            producer.purge()  # nothing may write it later
+            self._producer = None
+            return None
         error, message = outcome[0]
         if error is not None:
             raise self._error(error)

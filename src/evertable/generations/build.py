@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 
 from evertable.changelog.caught_up import CaughtUp, SourcePartition
@@ -12,9 +13,13 @@ from evertable.changelog.reader import ChangelogReader
 from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.changelog.targets import Extent, find_extents, find_last_records
 from evertable.changelog.topics import ChangelogTopic, ChangelogTopics, largest_message
+from evertable.changelog.trouble import Admins
 from evertable.config import Config, Role, Source, Start
 from evertable.engine.committed import Ends
 from evertable.engine.spec import GenerationSpec, SourceSpec
+from evertable.generations.ending import concurrently, in_background
+
+TIMEOUT_S = 30.0
 
 Extents = dict[int, Extent]
 Starts = tuple[Mapping[int, int], Mapping[int, int]]
@@ -28,6 +33,7 @@ class Build:
     spec: GenerationSpec
     schema: ChangelogSchema
     extents: tuple[Extents, Extents]
+    changelog_partitions: int
 
     def caught_up(self, begun_again: Callable[[], bool] = lambda: False) -> CaughtUp:
         """Tells when the changelog has shown what the topics held when the build began."""
@@ -42,7 +48,8 @@ class Build:
     def reader(self, config: Config) -> ChangelogReader:
         """Reads the generation's changelog from its beginning."""
         properties = config.changelog_kafka.for_librdkafka(Role.CONSUMER)
-        return ChangelogReader(properties, self.spec.changelog_topic, self.schema)
+        topic = self.spec.changelog_topic
+        return ChangelogReader(properties, topic, self.schema, partitions=self.changelog_partitions)
 
 
 def build(
@@ -53,37 +60,66 @@ def build(
     *,
     paced_s: float = 0.0,
     shown_at_once: bool = False,
+    admins: Admins | None = None,
+    may_exist: bool = False,
+    timeout_s: float = TIMEOUT_S,
 ) -> Build:
     """Looks at the sources' topics and makes the generation's changelog; raises if a topic is missing.
 
     For ``paced_s`` it reads what the topics hold now no faster than leaves room for others. ``shown_at_once`` says that
-    nothing is to be read before it is shown.
+    nothing is to be read before it is shown. ``may_exist``: an earlier attempt may have made the changelog.
     """
-    left, right = (_extents(config, source, source.start) for source in (config.left, config.right))
-    changelog = topics.create(generation, _largest_message(config))
-    return _built(config, generation, changelog, checkpoint, (left, right), paced_s, shown_at_once=shown_at_once)
+    clients = admins or Admins()
+
+    def create() -> ChangelogTopic:
+        admin = clients.of(config.changelog_kafka.for_librdkafka(Role.ADMIN))
+        largest = _largest_message(config, clients, timeout_s)
+        return topics.create(generation, largest, admin, may_exist=may_exist, timeout_s=timeout_s)
+
+    creating = in_background(create)
+    extents = _both_extents(config, config.left.start, config.right.start, creating, timeout_s)
+    return _built(config, generation, creating.result(), checkpoint, extents, paced_s, shown_at_once=shown_at_once)
 
 
-def resume(config: Config, generation: int, topics: ChangelogTopics, checkpoint: str, starts: Starts) -> Build:
+def resume(
+    config: Config,
+    generation: int,
+    topics: ChangelogTopics,
+    checkpoint: str,
+    starts: Starts,
+    *,
+    admins: Admins | None = None,
+    timeout_s: float = TIMEOUT_S,
+) -> Build:
     """Takes up a generation that was built before, from the same offsets on; its changelog must still be there."""
+    clients = admins or Admins()
+
+    def find() -> ChangelogTopic:
+        admin = clients.of(config.changelog_kafka.for_librdkafka(Role.ADMIN))
+        return topics.find(generation, _largest_message(config, clients, timeout_s), admin, timeout_s=timeout_s)
+
+    finding = in_background(find)
     left, right = (
         {partition: _from(extent, start.get(partition, 0)) for partition, extent in extents.items()}
         for extents, start in zip(
-            (_extents(config, source, Start.EARLIEST) for source in (config.left, config.right)), starts, strict=True
+            _both_extents(config, Start.EARLIEST, Start.EARLIEST, finding, timeout_s), starts, strict=True
         )
     )
-    changelog = topics.find(generation, _largest_message(config))
-    return _built(config, generation, changelog, checkpoint, (left, right))
+    return _built(config, generation, finding.result(), checkpoint, (left, right))
 
 
 def committed_records(config: Config, built: Build, ends: Ends) -> dict[SourcePartition, int]:
     """For each source partition, the last of its records that the query has committed, if the topic still has it."""
-    found: dict[SourcePartition, int] = {}
-    for side, source, spec in zip(Side, (config.left, config.right), (built.spec.left, built.spec.right), strict=True):
+
+    def find(side: Side, source: Source, spec: SourceSpec) -> dict[SourcePartition, int]:
         properties = config.source_kafka(source).for_librdkafka(Role.CONSUMER)
         last = find_last_records(properties, source.topic, spec.start, ends[side])
-        found |= {(side, partition): offset for partition, offset in last.items()}
-    return found
+        return {(side, partition): offset for partition, offset in last.items()}
+
+    left, right = concurrently(
+        lambda: find(Side.LEFT, config.left, built.spec.left), lambda: find(Side.RIGHT, config.right, built.spec.right)
+    )
+    return left | right
 
 
 def _built(
@@ -113,7 +149,8 @@ def _built(
         interval_s=config.engine.interval_s,
         paced_until_ms=round((time.time() + paced_s) * 1000) if paced_s else 0,
     )
-    return Build(spec, ChangelogSchema(config.left.columns, config.right.columns, config.join.type), extents)
+    schema = ChangelogSchema(config.left.columns, config.right.columns, config.join.type)
+    return Build(spec, schema, extents, changelog.partitions)
 
 
 def changelog_topics(config: Config) -> ChangelogTopics:
@@ -128,15 +165,30 @@ def changelog_topics(config: Config) -> ChangelogTopics:
     )
 
 
-def _largest_message(config: Config) -> int:
-    return max(
-        largest_message(config.source_kafka(source).for_librdkafka(Role.ADMIN), [source.topic])
-        for source in (config.left, config.right)
-    )
+def _largest_message(config: Config, admins: Admins, timeout_s: float) -> int:
+    """Of both topics, asked for at once."""
+
+    def ask(source: Source) -> int:
+        admin = admins.of(config.source_kafka(source).for_librdkafka(Role.ADMIN))
+        return largest_message(admin, [source.topic], timeout_s=timeout_s)
+
+    return max(concurrently(lambda: ask(config.left), lambda: ask(config.right)))
 
 
-def _extents(config: Config, source: Source, start: Start) -> Extents:
-    return find_extents(config.source_kafka(source).for_librdkafka(Role.CONSUMER), source.topic, start)
+def _both_extents(
+    config: Config, left: Start, right: Start, beside: Future[ChangelogTopic], timeout_s: float
+) -> tuple[Extents, Extents]:
+    """Of both topics, looked at at once; returns, or raises, when what is done beside it is over, too."""
+
+    def look(source: Source, start: Start) -> Extents:
+        properties = config.source_kafka(source).for_librdkafka(Role.CONSUMER)
+        return find_extents(properties, source.topic, start, timeout_s=timeout_s)
+
+    try:
+        found_left, found_right = concurrently(lambda: look(config.left, left), lambda: look(config.right, right))
+    finally:
+        wait([beside])
+    return found_left, found_right
 
 
 def _from(extent: Extent, start: int) -> Extent:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import TypeVar
 
 WITHIN_S = 7.0
@@ -53,3 +53,10 @@ def in_background(work: Callable[[], T], name: str = "evertable-background") -> 
 
     threading.Thread(target=run, name=name, daemon=True).start()
     return done
+
+
+def concurrently(*work: Callable[[], T]) -> list[T]:
+    """Runs all of these at once and waits for all; then raises the first error, if there is one."""
+    jobs = [in_background(each) for each in work]
+    wait(jobs)
+    return [job.result() for job in jobs]

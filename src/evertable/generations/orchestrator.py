@@ -90,7 +90,7 @@ class Orchestrator:
         watch: TopicWatch,
         sweep: Callable[[int], None],
         counts: Counts,
-        missing: Callable[[Side, str], str],
+        missing: Callable[[Mapping[Side, str]], str],
         ending: Ending,
         publication: int = 0,
         last_applied: str | None = None,
@@ -313,12 +313,10 @@ class Orchestrator:
         wiring, live = resolved.wiring, self._life.live
         if any(wiring == lingering.wiring for lingering in self._life.lingering):
             return resolved  # its topics are watched, and to ask for them takes longer than to revive it
-        for side, topic in ((Side.LEFT, wiring.left_topic), (Side.RIGHT, wiring.right_topic)):
-            if live and topic == (live.wiring.left_topic, live.wiring.right_topic)[side]:
-                continue
-            if sentence := self._missing(side, topic):
-                return Rejected(Condition.TOPIC_NOT_FOUND, sentence, resolved.given)
-        return resolved
+        wanted = {Side.LEFT: wiring.left_topic, Side.RIGHT: wiring.right_topic}
+        shown = {Side.LEFT: live.wiring.left_topic, Side.RIGHT: live.wiring.right_topic} if live else {}
+        sentence = self._missing({side: topic for side, topic in wanted.items() if topic != shown.get(side)})
+        return Rejected(Condition.TOPIC_NOT_FOUND, sentence, resolved.given) if sentence else resolved
 
     def _settle(self, message: _Pending, result: str, reason: str, answer: Answer | None = None) -> None:
         record, given = message.record, message.given
@@ -364,6 +362,7 @@ class Orchestrator:
         running.on_caught_up = lambda: self.post(Warm(number))
         running.on_commit = lambda end: self.post(Committed(number, end))
         running.on_failure = lambda error: self.post(Broken(number, str(error)))
+        running.on_retry = lambda error: self._desk.say("WARN", f"Generation {number}: trying again, for {error}")
         self._running[number] = running
         self._swap_began[number] = time.monotonic()
         how = "Resuming" if action.resumed else "Building"

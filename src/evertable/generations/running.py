@@ -16,12 +16,13 @@ from evertable.changelog.caught_up import SourcePartition
 from evertable.changelog.resumption import ChangelogEnd, Resumption
 from evertable.changelog.schema import Side
 from evertable.changelog.topics import ChangelogTopics
+from evertable.changelog.trouble import Admins
 from evertable.config import Config, Source, SwapMode
 from evertable.control.wiring import Wiring
 from evertable.engine.committed import Ends, committed_in_checkpoint
 from evertable.engine.process import Engine
 from evertable.engine.protocol import Progress, Started
-from evertable.errors import EvertableError, KafkaUnreachableError, NotEnoughMemoryError, TopicRecreatedError
+from evertable.errors import EvertableError, NotEnoughMemoryError, TopicRecreatedError
 from evertable.generations.build import Build, Starts, build, committed_records, resume
 from evertable.generations.commits import Commits
 from evertable.generations.counts import Counts
@@ -29,14 +30,17 @@ from evertable.generations.desk import DEAD_LETTERS, iso
 from evertable.generations.feed import Feed
 from evertable.generations.identity import Identity, identity_of, mismatch, offsets_of
 from evertable.generations.offered import suggesting
+from evertable.generations.retrying import retried
 from evertable.generations.review import Figures
 from evertable.generations.topic_ids import changelog_end, topic_ids
 from evertable.state.records import ChangelogRecord, LiveRecord, Record
 from evertable.tables.generation import GenerationTables, Input
 from evertable.tables.table import Table
 
-LOOK_S, AGAIN_S = 3.0, 0.5
-"""For Kafka to answer, and until it is asked again."""
+LOOK_S = 3.0
+"""For Kafka to answer once more before a generation is shown."""
+PREPARED = 0.95
+"""Of the time that a swap may take: when Kafka does not answer until then, that is the reason why it failed."""
 PACED = 0.5
 """Of the time that a swap may take; one that is not warm by then must hurry."""
 FORGET_S, FORGET_AGAIN_S = 5.0, 0.1
@@ -106,6 +110,8 @@ class Running:
     """What its tables may take: as much as the live ones."""
     on_caught_up: Callable[[], None] = lambda: None
     on_failure: Callable[[Exception], None] = lambda error: None
+    on_retry: Callable[[EvertableError], None] = lambda error: None
+    """Kafka did not answer, and is asked again."""
     on_commit: Callable[[ChangelogEnd], None] = lambda end: None
     created: str = field(default_factory=iso)
     published: str = ""
@@ -128,6 +134,7 @@ class Running:
     feed: Feed | None = None
     built: Build | None = None
     _commits: Commits | None = None
+    _admins: Admins = field(default_factory=Admins)
     _given_up: threading.Event = field(default_factory=threading.Event)
 
     def build(self) -> None:
@@ -140,20 +147,12 @@ class Running:
                 "Raise it, or swap to smaller topics.",
             )
         config = site.config.rewired(self.wiring)
-        checkpoint = site.checkpoint(self.number)
-        with suggesting(config):
-            ids = topic_ids(config)  # before the topics are looked at: one made anew in between must look changed
-            if self.starts is None:
-                is_eager = config.swap.mode is SwapMode.EAGER
-                paced_s = PACED * config.swap.timeout_s if self.is_beside and not is_eager else 0.0
-                self.built = build(
-                    config, self.number, site.topics, checkpoint, paced_s=paced_s, shown_at_once=is_eager
-                )
-            else:
-                self.built = resume(config, self.number, site.topics, checkpoint, self.starts)
-        self.identity = identity_of(config, ids, offsets_of(self.built.spec))
-        if self._given_up.is_set():
+        prepared = retried(
+            partial(self._prepare, config), self._given_up, self.on_retry, PREPARED * config.swap.timeout_s
+        )
+        if prepared is None or self._given_up.is_set():
             return
+        self.identity, self.built = prepared
         left, right = _input(config.left), _input(config.right)
         self.tables = GenerationTables(left, right, self.wiring.join, site.ring)
         resumption = None if self.starts is None else self._resumption(config, self.built)
@@ -168,35 +167,62 @@ class Running:
         ).start()
         site.counts.began(self)
         topic = self.built.spec.changelog_topic
-        self._commits = Commits(lambda: changelog_end(config, topic), self._committed)
+        self._commits = Commits(lambda: changelog_end(config, topic, self._admins), self._committed)
         if resumption is not None:
             self._committed(committed_in_checkpoint(self.built.spec), resumption.end)
         self.started = site.engine.start(self.built.spec)
 
+    def _prepare(self, config: Config, attempt: int, timeout_s: float) -> tuple[Identity, Build]:
+        """Looks at the topics and makes the changelog, or finds it; with new connections, for old ones may be dead."""
+        self._admins.renew()
+        checkpoint, topics = self.site.checkpoint(self.number), self.site.topics
+        with suggesting(config):
+            # Before the topics are looked at: one made anew in between must look changed.
+            ids = topic_ids(config, self._admins, timeout_s=timeout_s)
+            if self.starts is not None:
+                built = resume(
+                    config, self.number, topics, checkpoint, self.starts, admins=self._admins, timeout_s=timeout_s
+                )
+            else:
+                is_eager = config.swap.mode is SwapMode.EAGER
+                built = build(
+                    config,
+                    self.number,
+                    topics,
+                    checkpoint,
+                    paced_s=PACED * config.swap.timeout_s if self.is_beside and not is_eager else 0.0,
+                    shown_at_once=is_eager,
+                    admins=self._admins,
+                    may_exist=attempt > 1,
+                    timeout_s=timeout_s,
+                )
+        return identity_of(config, ids, offsets_of(built.spec)), built
+
     def _resumption(self, config: Config, built: Build) -> Resumption:
         """What the changelog must show, as of now: before the query is started and writes to it."""
         committed = committed_records(config, built, committed_in_checkpoint(built.spec))
-        return Resumption(changelog_end(config, built.spec.changelog_topic), committed)
+        return Resumption(changelog_end(config, built.spec.changelog_topic, self._admins), committed)
 
     def _look_once_more(self, config: Config) -> None:
         """Tells that it is caught up, unless a topic was made again meanwhile: its rows may be of both then."""
         if self.identity is None or self.built is None:
             return
-        while not self._given_up.is_set():
-            try:
-                now = identity_of(config, topic_ids(config, timeout_s=LOOK_S), offsets_of(self.built.spec))
-            except KafkaUnreachableError:
-                self._given_up.wait(AGAIN_S)
-                continue
-            except EvertableError as error:
-                self.on_failure(error)
-            else:
-                if why := mismatch(self.identity, now):
-                    self.on_failure(TopicRecreatedError(why))
-                else:
-                    self.is_warm = True
-                    self.on_caught_up()
+        identity, offsets = self.identity, offsets_of(self.built.spec)
+
+        def look(_: int, timeout_s: float) -> str:
+            now = identity_of(config, topic_ids(config, self._admins, timeout_s=timeout_s), offsets)
+            return mismatch(identity, now) or ""
+
+        try:
+            why = retried(look, self._given_up, self.on_retry, first_s=LOOK_S)
+        except EvertableError as error:
+            self.on_failure(error)
             return
+        if why:
+            self.on_failure(TopicRecreatedError(why))
+        elif not self._given_up.is_set():
+            self.is_warm = True
+            self.on_caught_up()
 
     def give_up(self) -> None:
         """It will be ended: a build under way need not go on."""

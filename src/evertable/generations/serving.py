@@ -10,15 +10,16 @@ from collections.abc import Callable, Container, Mapping
 from concurrent.futures import Future, wait
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import orjson
 
-from evertable.changelog.kafka import GRACE_S, PlainConsumer
 from evertable.changelog.outages import Reminder
 from evertable.changelog.resumption import ChangelogEnd, shortfall
 from evertable.changelog.schema import Side
+from evertable.changelog.trouble import Admins
 from evertable.config import Config, Role
 from evertable.control.listener import Listener
 from evertable.control.messages import FORCE, ControlMessage, Folded, fold, keys_of
@@ -38,7 +39,7 @@ from evertable.generations.build import changelog_topics
 from evertable.generations.control_reading import ControlReading, read_control
 from evertable.generations.counts import Counts
 from evertable.generations.desk import DEAD_LETTERS, Desk, iso, iso_of_ms
-from evertable.generations.ending import Ending, in_background
+from evertable.generations.ending import Ending, concurrently, in_background
 from evertable.generations.happenings import Message, Stop
 from evertable.generations.identity import identity_of, mismatch
 from evertable.generations.life import Action, Life, Rules
@@ -47,7 +48,7 @@ from evertable.generations.offered import offered, suggested
 from evertable.generations.orchestrator import Orchestrator
 from evertable.generations.running import Running, Site
 from evertable.generations.sweeper import Sweeper
-from evertable.generations.topic_ids import changelog_end, topic_ids
+from evertable.generations.topic_ids import changelog_end, topic_id, topic_ids
 from evertable.generations.watch import TopicWatch
 from evertable.server.hub import Hub
 from evertable.server.live import create_live_app
@@ -65,7 +66,7 @@ AGAIN_S = 2.0
 FLIP_S = 30.0
 LEAVING_S = 1.0
 SWEEP_S = 2.0
-ASK_S = 2.0
+ASK_S = 3.0
 """For whether a topic is there: one that does not say so in time may have it."""
 DIRECT = -1
 """The partition of wishes that did not come by the control topic."""
@@ -164,7 +165,7 @@ class Serving:
                 self._until_done(opening)
             except _StoppedError:
                 return
-            topics = ends.enter_context(changelog_topics(config))
+            topics = changelog_topics(config)
             checkpoints = config.engine.checkpoint_dir or str(self._folder / "checkpoints")
             site = Site(config, topics, engine, f"{checkpoints}/{config.app}", self._catalog.ring, self._counts)
             with suppress(_StoppedError):
@@ -387,19 +388,22 @@ class Serving:
         flipping = asyncio.run_coroutine_threadsafe(hub.publish(generation, tables, also), hub.loop)
         return flipping.result(FLIP_S).number
 
-    def _missing(self, side: Side, topic: str) -> str:
-        """That there is no such topic, and which may be meant; nothing if Kafka does not answer, for it may have it."""
-        kafka = self._config.source_kafka((self._config.left, self._config.right)[side])
-        consumer = PlainConsumer(kafka.for_librdkafka(Role.CONSUMER), {})
-        try:
-            consumer.partitions(topic, self._ending.left(ASK_S), GRACE_S)
-        except TopicNotFoundError as missing:
-            return suggested(missing, kafka.for_librdkafka(Role.ADMIN), self._keys.own).sentences
-        except EvertableError:
+    def _missing(self, topics: Mapping[Side, str]) -> str:
+        """Which of these topics does not exist, and which may be meant; empty if Kafka does not answer in time."""
+        admins, timeout_s = Admins(), self._ending.left(ASK_S)
+
+        def look(side: Side, topic: str) -> str:
+            kafka = self._config.source_kafka((self._config.left, self._config.right)[side])
+            properties = kafka.for_librdkafka(Role.ADMIN)
+            try:
+                topic_id(admins.of(properties), topic, timeout_s=timeout_s)
+            except TopicNotFoundError as missing:
+                return suggested(missing, properties, self._keys.own).sentences
+            except EvertableError:
+                return ""
             return ""
-        finally:
-            consumer.close()
-        return ""
+
+        return next(filter(None, concurrently(*(partial(look, *each) for each in topics.items()))), "")
 
     # --- for people
 

@@ -4,45 +4,47 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from confluent_kafka import KafkaException, TopicCollection, TopicPartition, Uuid
 from confluent_kafka.admin import OffsetSpec, TopicDescription
 
 from evertable.changelog.kafka import GRACE_S
 from evertable.changelog.resumption import ChangelogEnd
-from evertable.changelog.trouble import MISSING, Admin
-from evertable.config import Config, Role
+from evertable.changelog.trouble import MISSING, Admin, Admins
+from evertable.config import Config, Role, Source
 from evertable.errors import TopicNotFoundError
+from evertable.generations.ending import concurrently
 
 _NONE = str(Uuid(0, 0))  # from a broker that is older than ids (2.8)
 _ASK_AGAIN_S = 0.05
 
 
-def topic_ids(config: Config, *, timeout_s: float = 30.0) -> tuple[str | None, str | None]:
-    """The ids of the left and the right topic; None where the broker tells none.
+def topic_ids(
+    config: Config, admins: Admins | None = None, *, timeout_s: float = 30.0
+) -> tuple[str | None, str | None]:
+    """The ids of the left and the right topic, asked for at once; None where the broker tells none.
 
     TopicNotFoundError names both if both are missing.
     """
-    ids: list[str | None] = []
-    missing: dict[str, TopicNotFoundError] = {}
-    for source in (config.left, config.right):
+    clients = admins or Admins()
+
+    def ask(source: Source) -> str | TopicNotFoundError | None:
+        admin = clients.of(config.source_kafka(source).for_librdkafka(Role.ADMIN))
         try:
-            properties = config.source_kafka(source).for_librdkafka(Role.ADMIN)
-            ids.append(topic_id(properties, source.topic, timeout_s=timeout_s))
+            return topic_id(admin, source.topic, timeout_s=timeout_s)
         except TopicNotFoundError as error:
-            missing[str(error)] = error  # a topic may be both sides
-    if missing:
+            return error
+
+    left, right = concurrently(lambda: ask(config.left), lambda: ask(config.right))
+    missing = {str(each): each for each in (left, right) if isinstance(each, TopicNotFoundError)}
+    if missing:  # a topic may be both sides
         raise TopicNotFoundError.of([*missing.values()])
-    left, right = ids
-    return left, right
+    return cast(tuple[str | None, str | None], (left, right))
 
 
-def topic_id(
-    properties: Mapping[str, Any], topic: str, *, timeout_s: float = 30.0, grace_s: float = GRACE_S
-) -> str | None:
+def topic_id(admin: Admin, topic: str, *, timeout_s: float = 30.0, grace_s: float = GRACE_S) -> str | None:
     """The id of one topic; TopicNotFoundError if there is none for ``grace_s``, and none is made by asking."""
-    admin = Admin(properties)
     deadline = time.monotonic() + grace_s
     while True:
         try:
@@ -53,9 +55,9 @@ def topic_id(
         time.sleep(_ASK_AGAIN_S)
 
 
-def changelog_end(config: Config, topic: str, *, timeout_s: float = 5.0) -> ChangelogEnd:
+def changelog_end(config: Config, topic: str, admins: Admins | None = None, *, timeout_s: float = 5.0) -> ChangelogEnd:
     """The changelog's topic id and where it ends now; TopicNotFoundError, KafkaUnreachableError."""
-    admin = Admin(config.changelog_kafka.for_librdkafka(Role.ADMIN))  # a new one: an old connection may be dead
+    admin = (admins or Admins()).of(config.changelog_kafka.for_librdkafka(Role.ADMIN))
     try:
         found = describe(admin, topic, timeout_s)
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]

@@ -25,9 +25,7 @@ def newest(properties: Mapping[str, Any], topic: str, most: int, *, timeout_s: f
 
 class _Newest(Probe):
     def values(self, most: int) -> list[bytes | None]:
-        bounds = {
-            partition: self._bounds(partition) for partition in self._consumer.partitions(self._topic, self._left())
-        }
+        bounds = self._bounds(self._consumer.partitions(self._topic, self._left()))
         each = max(1, most // max(1, len(bounds)))
         begins = {partition: max(low, high - each) for partition, (low, high) in bounds.items()}
         ends = {partition: high for partition, (_, high) in bounds.items()}

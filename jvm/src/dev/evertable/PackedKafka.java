@@ -4,8 +4,9 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.EnumSet;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCapability;
@@ -19,8 +20,8 @@ import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
 import org.apache.spark.sql.connector.read.streaming.Offset;
 import org.apache.spark.sql.connector.read.streaming.PartitionOffset;
+import org.apache.spark.sql.connector.read.streaming.ReadAllAvailable;
 import org.apache.spark.sql.connector.read.streaming.ReadLimit;
-import org.apache.spark.sql.connector.read.streaming.ReportsSourceMetrics;
 import org.apache.spark.sql.connector.read.streaming.SupportsAdmissionControl;
 import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeMode;
 import org.apache.spark.sql.internal.SQLConf;
@@ -54,16 +55,17 @@ public final class PackedKafka implements TableProvider {
     @Override public Set<TableCapability> capabilities() { return EnumSet.of(TableCapability.MICRO_BATCH_READ); }
 
     @Override public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
-      return () -> new PackedScan(kafka.newScanBuilder(options).build(), options.get("layout"));
+      return () -> new PackedScan(
+          kafka.newScanBuilder(options).build(), options.get("layout"), options.get("startingOffsets"));
     }
   }
 
-  private record PackedScan(Scan kafka, String layout) implements Scan {
+  private record PackedScan(Scan kafka, String layout, String start) implements Scan {
     @Override public StructType readSchema() { return SCHEMA; }
 
     @Override public MicroBatchStream toMicroBatchStream(String checkpoint) {
       try {
-        return new Stream(kafka.toMicroBatchStream(checkpoint), new SourceLayout(layout));
+        return new Stream(kafka.toMicroBatchStream(checkpoint), new SourceLayout(layout), start);
       } catch (IOException e) {
         throw new UncheckedIOException(e);
       }
@@ -72,20 +74,34 @@ public final class PackedKafka implements TableProvider {
     @Override public CustomMetric[] supportedCustomMetrics() { return kafka.supportedCustomMetrics(); }
   }
 
-  private static final class Stream implements MicroBatchStream, SupportsAdmissionControl, SupportsRealTimeMode, ReportsSourceMetrics {
+  /**
+   * The connector's stream, with fewer round trips to Kafka, each of which delays a swap. Its metrics, for which it would
+   * ask for all ends after each epoch, are not offered; nobody reads them.
+   */
+  private static final class Stream implements MicroBatchStream, SupportsAdmissionControl, SupportsRealTimeMode {
     private final SourceLayout layout;
     private final MicroBatchStream kafka; // by all of its interfaces
     private final SupportsAdmissionControl admission;
     private final SupportsRealTimeMode realTime;
-    private final ReportsSourceMetrics reports;
+    private final Offset start; // as the build found it
+    private CompletableFuture<Offset> firstEnds; // null once it was used
     private boolean isPastFirst = true; // until an epoch of this start has ended
 
-    Stream(MicroBatchStream kafka, SourceLayout layout) {
+    Stream(MicroBatchStream kafka, SourceLayout layout, String startingOffsets) {
       this.layout = layout;
       this.kafka = kafka;
       admission = (SupportsAdmissionControl) kafka;
       realTime = (SupportsRealTimeMode) kafka;
-      reports = (ReportsSourceMetrics) kafka;
+      start = kafka.deserializeOffset(startingOffsets);
+      // Spark asks one source after the other; so each begins to connect and to ask at once.
+      firstEnds = CompletableFuture.supplyAsync(
+          () -> admission.latestOffset(start, ReadLimit.allAvailable()), task -> daemon(task).start());
+    }
+
+    private static Thread daemon(Runnable task) {
+      Thread thread = new Thread(task, "evertable-first-ends");
+      thread.setDaemon(true);
+      return thread;
     }
 
     @Override public PartitionReaderFactory createReaderFactory() {
@@ -97,11 +113,22 @@ public final class PackedKafka implements TableProvider {
       return Integer.parseInt(SQLConf.get().getConfString("spark.sql.streaming.internal.stateStore.partitions"));
     }
 
-    @Override public Offset initialOffset() { return kafka.initialOffset(); }
+    /** The connector would ask Kafka first whether the topic still has the partitions that the build saw. */
+    @Override public Offset initialOffset() { return start; }
 
     @Override public Offset latestOffset() { return kafka.latestOffset(); }
 
-    @Override public Offset latestOffset(Offset start, ReadLimit limit) { return admission.latestOffset(start, limit); }
+    @Override public Offset latestOffset(Offset from, ReadLimit limit) {
+      CompletableFuture<Offset> asked = firstEnds;
+      firstEnds = null;
+      try {
+        Offset ends = asked == null ? null : asked.join(); // the connector's reader is for one thread at a time
+        if (ends != null && from.equals(start) && limit instanceof ReadAllAvailable) return ends;
+      } catch (CompletionException e) {
+        // asked once more below, where Spark sees the failure
+      }
+      return admission.latestOffset(from, limit);
+    }
 
     @Override public Offset reportLatestOffset() { return admission.reportLatestOffset(); }
 
@@ -121,11 +148,13 @@ public final class PackedKafka implements TableProvider {
 
     @Override public Offset deserializeOffset(String json) { return kafka.deserializeOffset(json); }
 
-    @Override public Map<String, String> metrics(Optional<Offset> latest) { return reports.metrics(latest); }
-
     @Override public void commit(Offset end) { kafka.commit(end); }
 
-    @Override public void stop() { kafka.stop(); }
+    @Override public void stop() {
+      CompletableFuture<Offset> asked = firstEnds;
+      kafka.stop();
+      if (asked != null) asked.whenComplete((ends, failure) -> kafka.stop()); // it may have connected anew
+    }
 
     @Override public String toString() { return kafka.toString(); }
   }

@@ -56,18 +56,18 @@ def follow(
         console.print(f"[yellow]Note:[/] {escape(warning)}")
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Kafka may take half a minute not to answer; nothing to clean up yet
     console.print(f"Asking Kafka at {config.changelog_kafka.for_librdkafka()['bootstrap.servers']} …")
-    with changelog_topics(config) as topics:
-        topics.list()
-        stop = _stop_on_signals()
-        folder = Path(tempfile.mkdtemp(prefix="evertable-"))
-        keep_log = False
-        try:
-            finished = _follow(config, console, topics, folder, stop, everything=everything, once=once)
-        except EngineError:
-            keep_log = True  # the error points there
-            raise
-        finally:
-            shutil.rmtree(folder / "checkpoint" if keep_log else folder, ignore_errors=True)
+    topics = changelog_topics(config)
+    topics.list()
+    stop = _stop_on_signals()
+    folder = Path(tempfile.mkdtemp(prefix="evertable-"))
+    keep_log = False
+    try:
+        finished = _follow(config, console, topics, folder, stop, everything=everything, once=once)
+    except EngineError:
+        keep_log = True  # the error points there
+        raise
+    finally:
+        shutil.rmtree(folder / "checkpoint" if keep_log else folder, ignore_errors=True)
     if once and not finished:
         raise typer.Exit(INTERRUPTED)
 

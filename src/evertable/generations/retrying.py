@@ -1,0 +1,56 @@
+"""Retries of steps that Kafka did not answer: one classifier of what is transient, one stream of growing delays."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from evertable.engine.retry import Delays, growing
+from evertable.errors import EvertableError, KafkaUnreachableError, KeptOutError
+
+ATTEMPT_S, MOST_S = 10.0, 30.0
+"""For Kafka to answer: at the first attempt, and at most at later ones."""
+
+T = TypeVar("T")
+Attempt = Callable[[int, float], T]
+"""A step, given the number of this attempt, from 1, and how long Kafka may take to answer."""
+
+
+def is_transient(error: Exception) -> bool:
+    """Whether the same step may succeed later without anybody's help."""
+    return isinstance(error, KafkaUnreachableError) and not isinstance(error, KeptOutError)
+
+
+def _delays() -> Iterator[float]:
+    return growing(first_s=0.5, most_s=5.0)
+
+
+def retried(
+    step: Attempt[T],
+    given_up: threading.Event,
+    on_retry: Callable[[EvertableError], None],
+    within_s: float = float("inf"),
+    *,
+    first_s: float = ATTEMPT_S,
+    delays: Delays = _delays,
+) -> T | None:
+    """What the step returns, attempted until Kafka answers; None once ``given_up`` is set.
+
+    Raises what is not transient at once, and the last error when no further attempt fits into ``within_s``.
+    """
+    deadline = time.monotonic() + within_s
+    for number, delay in enumerate(delays(), 1):
+        if given_up.is_set():
+            return None
+        try:
+            return step(number, min(number * first_s, MOST_S, max(0.1, deadline - time.monotonic())))
+        except EvertableError as error:
+            if given_up.is_set():
+                return None
+            if not is_transient(error) or time.monotonic() + delay >= deadline:
+                raise
+            on_retry(error)
+        given_up.wait(delay)
+    return None
