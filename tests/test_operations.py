@@ -119,7 +119,7 @@ ASKED = re.compile(
 )
 CALLS = {
     # What Kafka is asked for that takes a right of its own, and where; all else takes Read, Write or Describe.
-    "changelog/topics.py": {"create_topics", "delete_topics", "describe_configs"},
+    "changelog/topics.py": {"create_topics", "delete_topics", "describe_configs", "describe_topics"},
     "control/topic.py": {"create_topics", "describe_topics"},
     "state/state_log.py": {"create_topics"},
     "state/state_topic.py": {"init_transactions"},
