@@ -94,6 +94,8 @@ server:
   max_page: 10000
   max_subscriptions: 64
   max_sockets: 5000
+  max_queries: 300
+  query_timeout_s: 10.0
   max_memory_mb: null
   tls:
     certificate: /etc/c.pem

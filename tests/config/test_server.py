@@ -67,6 +67,7 @@ SERVER = [
     ("tick_ms: 0", "server.tick_ms: '0' is too small; the least is 1"),
     ("max_page: 0", "server.max_page: '0' is too small"),
     ("max_sockets: many", "server.max_sockets: 'many' is no whole number"),
+    ("max_queries: many", "server.max_queries: 'many' is no whole number"),
     ("max_memory_mb: 0", "server.max_memory_mb: '0' is too small"),
     ("tls: {certificate: c.pem}", "server.tls.key: is missing"),
     ("tls: yes", "server.tls: must be a mapping (name: value)"),

@@ -90,7 +90,7 @@ class Server(Section):
     max_subscriptions: int = Field(default=64, ge=1, le=10_000, description="on one socket")
     max_sockets: int = Field(default=5_000, ge=1, le=1_000_000, description="open at once")
     max_queries: int = Field(
-        default=1_000, ge=1, le=1_000_000, description="different sorts and filters that viewers follow at once"
+        default=300, ge=1, le=1_000_000, description="different sorts and filters that viewers follow at once"
     )
     query_timeout_s: float = Field(
         default=10.0, ge=0.1, le=3600, description="a sort, filter or page that takes longer is stopped"
