@@ -197,8 +197,8 @@ class Swapper:
 def progress(options: argparse.Namespace, begin: float, swapper: Swapper) -> float:
     """How much of the run is over: 1 is all of it."""
     if options.swaps:
-        return len(swapper.done) / options.swaps
-    return (time.monotonic() - begin) / 60 / options.minutes
+        return len(swapper.done) / int(options.swaps)
+    return (time.monotonic() - begin) / 60 / float(options.minutes)
 
 
 def soak(options: argparse.Namespace, folder: Path) -> bool:
