@@ -124,6 +124,7 @@ USERS, ACCOUNTS = "columns: {userId: string, name: string}", "columns: {userId: 
         ("topic: users_v1", "topic: users_v1, start: now", "sources.users.start: 'now' is no start"),
         ("  users:", "  us-ers:", "sources.us-ers: 'us-ers' cannot name a source"),
         ("  users:", "  Accounts:", "sources.accounts: differs from 'Accounts' in case only"),
+        ("kafka:", "app: ..\nkafka:", "app: '..' cannot name a topic"),
         ("kafka:", "app: a/b\nkafka:", "app: 'a/b' is not allowed in a topic's name"),
         ("kafka:", "join: {left: user}\nkafka:", "join.left: 'user' is no source; did you mean 'users'?"),
         ("kafka:", "join: {left: users, right: users}\nkafka:", "join.right: 'users' is the left source too"),

@@ -23,8 +23,6 @@ _SOURCE = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*")
 
 def topic(name: str) -> str:
     """``name`` if Kafka allows a topic to be called so; else ValueError."""
-    if name in (".", ".."):
-        raise ValueError(f"'{name}' cannot name a topic")
     if len(name) > MAX_TOPIC:
         raise ValueError(f"a topic's name has at most {MAX_TOPIC} characters, not {len(name)}")
     return topic_part(name)
@@ -34,6 +32,8 @@ def topic_part(name: str) -> str:
     """``name`` if it can be part of a topic's name; else ValueError."""
     if not name:
         raise ValueError("is empty")
+    if name in (".", ".."):  # folders are named after it, too
+        raise ValueError(f"'{name}' cannot name a topic")
     if not _LEGAL.fullmatch(name):
         raise ValueError(f"'{name}' is not allowed in a topic's name; letters, digits, '.', '_' and '-' are")
     return name
