@@ -11,9 +11,10 @@ from evertable.errors import (
     EvertableError,
     KafkaUnreachableError,
     NotAuthorizedError,
+    QueryFailedError,
     TopicNotFoundError,
 )
-from evertable.generations.retrying import ATTEMPT_S, MOST_S, is_transient, retried
+from evertable.generations.retrying import ATTEMPT_S, MOST_S, is_lasting, is_transient, retried
 
 AWAY = KafkaUnreachableError("Kafka does not answer.")
 
@@ -73,3 +74,12 @@ def test_nothing_is_attempted_once_it_is_given_up() -> None:
     assert len(attempts) == 1
     assert retried(step, given_up, lambda error: None) is None
     assert len(attempts) == 1
+
+
+def test_only_what_is_to_be_read_makes_a_failure_last() -> None:
+    """A full disk does not make anybody see other topics."""
+    assert is_lasting(TopicNotFoundError("users_v9"))
+    assert is_lasting(QueryFailedError("It did not start.", reason="TOPIC_NOT_FOUND"))
+    assert not is_lasting(QueryFailedError("No space left on device."))
+    assert not is_lasting(AWAY)
+    assert not is_lasting(OSError("a bug"))

@@ -246,14 +246,14 @@ class Life:
         self.wanted = kept
         return [*(Settle(one, Result.HELD, number, reason) for one in generation.requests), End(number)]
 
-    def failed(self, number: int, reason: str, now: float) -> list[Action]:
-        """It cannot be built, or its query cannot go on."""
+    def failed(self, number: int, reason: str, now: float, *, lasting: bool = True) -> list[Action]:
+        """It cannot be built, or its query cannot go on; not ``lasting`` if the same wiring may work later."""
         generation = self.generations.get(number)
         if generation is None:
             return []
         match generation.state:
             case State.BUILDING | State.WARMING:
-                return self._give_up(generation, reason, now)
+                return self._give_up(generation, reason, now, lasting=lasting)
             case State.LIVE:
                 generation.broken, generation.reason = True, reason
                 return self._build_next(now)
@@ -348,7 +348,7 @@ class Life:
         asking, self._asking = self._asking, []
         return [Settle(one, result, 0, reason) for one in asking]
 
-    def _give_up(self, generation: Generation, reason: str, now: float) -> list[Action]:
+    def _give_up(self, generation: Generation, reason: str, now: float, *, lasting: bool = True) -> list[Action]:
         generation.move(State.FAILED, reason)
         generation.due_s = NEVER
         if generation.resumed:  # built anew, that may well work
@@ -359,9 +359,12 @@ class Life:
         if live and not live.broken and self.wanted == generation.wiring:
             self.wanted = live.wiring
         elif live is None or live.broken:
-            if not generation.resumed:
+            if generation.requests and self.wanted == generation.wiring:  # the messages failed, so it is not retried
+                self.wanted = self.kept_instead_of(generation) or self.wanted
+            if lasting and not generation.resumed:
                 self._tried.append(generation.wiring)
-            if not self._next_try():
+            is_retry = not lasting and not generation.resumed and self.wanted == generation.wiring
+            if is_retry or not self._next_try():
                 self._tried.clear()
                 self._retry_due = now + self._retry_s * min(2**self._retries, MAX_WAITS)
                 self._retries += 1

@@ -43,6 +43,7 @@ from evertable.generations.observed import (
     Truncated,
 )
 from evertable.generations.resume_deadline import ResumeDeadline
+from evertable.generations.retrying import is_lasting
 from evertable.generations.review import Figures, Review
 from evertable.generations.running import Running, Site
 from evertable.generations.standstills import Standstills
@@ -380,7 +381,7 @@ class Orchestrator:
             self._do(self._life.make_room(moment))
         elif error is not None:
             reason = f"{error.condition}: {error.sentences}" if isinstance(error, EvertableError) else repr(error)
-            self._do(self._life.failed(number, reason, moment))
+            self._do(self._life.failed(number, reason, moment, lasting=is_lasting(error)))
         else:
             running = self._running[number]
             if running.identity is not None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from evertable.engine.retry import Delays, growing
-from evertable.errors import EvertableError, KafkaUnreachableError, KeptOutError
+from evertable.errors import EvertableError, KafkaUnreachableError, KeptOutError, QueryFailedError
 
 ATTEMPT_S, MOST_S = 10.0, 30.0
 """For Kafka to answer: at the first attempt, and at most at later ones."""
@@ -54,3 +54,9 @@ def retried(
             on_retry(error)
         given_up.wait(delay)
     return None
+
+
+def is_lasting(error: Exception) -> bool:
+    """Whether a build failed because of what it was to read, and not of a full disk or a Kafka that is away."""
+    condition = error.reason if isinstance(error, QueryFailedError) else getattr(error, "condition", "")
+    return condition in ("TOPIC_NOT_FOUND", "NOT_AUTHORIZED", "RECORD_TOO_LARGE", "TIMESTAMP_OUT_OF_RANGE")
