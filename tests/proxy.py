@@ -97,13 +97,17 @@ class Proxy:
         return self
 
     def __exit__(self, *_: object) -> None:
-        def stop() -> None:
+        async def stop() -> None:
             if self._server is not None:
                 self._server.close()
             for each in list(self._connections):
                 each.close()
+            tasks = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
-        self._call(stop)
+        asyncio.run_coroutine_threadsafe(stop(), self._loop).result(30)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(30)
         self._loop.close()
