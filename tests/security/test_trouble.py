@@ -177,7 +177,7 @@ def test_tokens_that_are_renewed_that_are_missing_and_that_nobody_finds(
     secured.allow(*rights(app, topics).values())
     monkeypatch.setenv("PLANTED", PASSWORD)
     sections = settings("", app, topics, tmp_path, kafka=secured.kafka("tokens", "${PLANTED}"))
-    sections["engine"]["spark"]["spark.hadoop.my.secret.key"] = "${PLANTED}"
+    sections["engine"]["spark"] = {"spark.hadoop.my.secret.key": "${PLANTED}"}
     with secured.tokens.away(), Process(sections, tmp_path) as running:
         said(running, "NOT_AUTHENTICATED", "No token for Kafka", "Could not connect")
         places = [*shown(running), *on_command_lines(running.group)]
