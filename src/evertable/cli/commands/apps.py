@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def apps(
     kafka: str | None = typer.Option(None, "--kafka", metavar="HOST:PORT", help="The broker; else evertable.yaml's."),
-    config_file: Path | None = typer.Option(None, "--config", help="evertable.yaml, if not said."),
+    config_file: Path | None = typer.Option(None, "--config", help="The configuration; evertable.yaml by default."),
     prefix: str | None = typer.Option(None, "--prefix", help="Begins the topics' names; else evertable.yaml's."),
 ) -> None:
     """List the apps that have topics on a broker.

@@ -11,7 +11,7 @@ def forget(
     app: str = typer.Argument(metavar="APP", help="Its name, as `evertable apps` shows it."),
     yes: bool = typer.Option(False, "--yes", "-y", help="Do not ask."),
     kafka: str | None = typer.Option(None, "--kafka", metavar="HOST:PORT", help="The broker; else evertable.yaml's."),
-    config_file: Path | None = typer.Option(None, "--config", help="evertable.yaml, if not said."),
+    config_file: Path | None = typer.Option(None, "--config", help="The configuration; evertable.yaml by default."),
     prefix: str | None = typer.Option(None, "--prefix", help="Begins the topics' names; else evertable.yaml's."),
 ) -> None:
     """Delete everything that one app owns, after asking.

@@ -13,7 +13,7 @@ def send(
     records: list[str] = typer.Argument(None, metavar="RECORD", help="Their values; standard input, if not said."),
     key: str | None = typer.Option(None, "--key", help="The key of each record."),
     kafka: str | None = typer.Option(None, "--kafka", metavar="HOST:PORT", help="The broker; else evertable.yaml's."),
-    config_file: Path | None = typer.Option(None, "--config", help="evertable.yaml, if not said."),
+    config_file: Path | None = typer.Option(None, "--config", help="The configuration; evertable.yaml by default."),
 ) -> None:
     """Write records to a topic as they stand, good ones or bad ones.
 
