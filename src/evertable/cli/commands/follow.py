@@ -36,7 +36,9 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def follow(
-    config_file: Path | None = typer.Argument(None, metavar="CONFIG", help="The configuration; evertable.yaml by default."),
+    config_file: Path | None = typer.Argument(
+        None, metavar="CONFIG", help="The configuration; evertable.yaml by default."
+    ),
     everything: bool = typer.Option(False, "--all", help="Print what the topics held before the start, too."),
     once: bool = typer.Option(False, "--once", help="Stop when all that the topics held has been shown."),
 ) -> None:

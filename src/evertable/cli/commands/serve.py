@@ -12,7 +12,9 @@ import typer
 
 
 def serve(
-    config_file: Path | None = typer.Argument(None, metavar="CONFIG", help="The configuration; evertable.yaml by default."),
+    config_file: Path | None = typer.Argument(
+        None, metavar="CONFIG", help="The configuration; evertable.yaml by default."
+    ),
     reset_wiring: bool = typer.Option(False, "--reset-wiring", help="Begin with the wiring of the configuration."),
     take_over: bool = typer.Option(False, "--take-over", help="If the app is running already, stop that one."),
 ) -> None:
