@@ -21,7 +21,7 @@ SETTLE_S = 600  # nothing here is about speed: a busy machine takes minutes to s
 EQUAL_S = 240
 NOTICED_S = 60
 """Until the end of a server that ended by itself is noticed here: at the next step."""
-OVER = ("retired", "failed", "superseded")
+OVER = ("retired", "failed", "superseded", "held")
 
 
 def verdict(stage: Stage, last_wish: dict[str, str], say: Callable[[str], None]) -> list[str]:
