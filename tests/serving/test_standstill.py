@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import socket
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,10 +12,11 @@ from pathlib import Path
 import pytest
 from tests.proxy import Proxy, broker_behind_proxy
 from tests.serving.rig import App, Records, config
-from tests.serving.trouble import delete_topic, fresh_name, make_topic, user
+from tests.serving.trouble import delete_topic, fresh_name, jvm_of, make_topic, user
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
+from evertable.generations import standstills
 
 
 @pytest.fixture(scope="module")
@@ -63,3 +67,63 @@ def test_a_deleted_topic_makes_its_tables_stale(behind_proxy: tuple[EmbeddedBrok
         status = app.wait_for(lambda status: status["state"] == "stale", "stale")
         assert f"The topic '{topics[1]}' is gone" in status["message"]
         assert len(app.rows("final_ui")) == 20
+
+
+def test_a_spark_that_hangs_is_started_again(
+    behind_proxy: tuple[EmbeddedBroker, Proxy], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is there and says nothing, so no error tells of it; only that nothing is read does."""
+    broker, _ = behind_proxy
+    topics = fresh_name("users"), fresh_name("accounts")
+    for topic in topics:
+        make_topic(broker.bootstrap, topic, 1)
+    records = Records(broker.bootstrap)
+    records.fill(topics, "a")
+    with App(config(broker.bootstrap, f"t{uuid.uuid4().hex[:12]}", topics, tmp_path)) as app:
+        app.wait_live()
+        jvm = jvm_of(app)
+        monkeypatch.setattr(standstills, "RESTART_S", 12.0)
+        os.kill(jvm, signal.SIGSTOP)
+        records.send(topics[0], [user(100)])
+        message = app.wait_for(lambda status: status["state"] == "stale", "stale")["message"]
+        assert f"The topic '{topics[0]}' has 1 records to read; none was read for" in message
+        wait_until(lambda: len(app.rows("users_ui")) == 11, lambda: f"the row: {app.status} {app.logs}", 100)
+        app.wait_live()
+        assert jvm_of(app) != jvm
+        assert any("is started again: it reads nothing" in line for line in app.logs)
+
+
+def test_junk_on_the_ports_of_the_shuffle_ends_no_table(
+    behind_proxy: tuple[EmbeddedBroker, Proxy], tmp_path: Path
+) -> None:
+    """Spark listens there without authentication, and takes 18 bytes of HTTP for a broken message."""
+    broker, _ = behind_proxy
+    topics = fresh_name("users"), fresh_name("accounts")
+    for topic in topics:
+        make_topic(broker.bootstrap, topic, 1)
+    records = Records(broker.bootstrap)
+    records.fill(topics, "a")
+    with App(config(broker.bootstrap, f"t{uuid.uuid4().hex[:12]}", topics, tmp_path)) as app:
+        app.wait_live()
+        open_ports = ports_on_all_interfaces(jvm_of(app))
+        assert open_ports, "no port is open to others any more: delete this test, and docs/SECURITY.md's warning"
+        for port in open_ports:
+            with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+                connection.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        records.send(topics[0], [user(100)])
+        wait_until(lambda: len(app.rows("users_ui")) == 11, lambda: f"the row: {app.status} {app.logs}", 100)
+        app.wait_live()
+
+
+def ports_on_all_interfaces(pid: int) -> list[int]:
+    """The ports on which a process listens for everybody."""
+    links = [os.readlink(path) for path in Path(f"/proc/{pid}/fd").iterdir() if path.is_symlink()]
+    inodes = {link.removeprefix("socket:[").rstrip("]") for link in links if link.startswith("socket:")}
+    found = []
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+            _, local, _, state, *_, inode = line.split()[:10]
+            address, port = local.split(":")
+            if state == "0A" and inode in inodes and not address.strip("0"):
+                found.append(int(port, 16))
+    return sorted(found)

@@ -22,6 +22,7 @@ log = logging.getLogger(__name__)
 
 HEALTHY_S = 60.0  # a child that lived so long, or committed an epoch, did not die of its start
 ARRIVAL_S = 30.0  # after a cluster's executors came or went, others may still come for so long
+HUNG_S = 10.0  # a query that is started again because it hangs gets so long to stop; then Spark is killed
 
 LACKING = NotEnoughSlotsError.condition
 
@@ -186,7 +187,7 @@ class Engine:
         if wanted is None:
             return
         try:
-            self.stop(generation)
+            self.stop(generation, HUNG_S)
         except EngineError:
             if (child := self._child) is not None:
                 child.end(0)
