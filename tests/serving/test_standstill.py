@@ -117,7 +117,7 @@ def test_junk_on_the_ports_of_the_shuffle_ends_no_table(
 
 def ports_on_all_interfaces(pid: int) -> list[int]:
     """The ports on which a process listens for everybody."""
-    links = [os.readlink(path) for path in Path(f"/proc/{pid}/fd").iterdir() if path.is_symlink()]
+    links = [str(path.readlink()) for path in Path(f"/proc/{pid}/fd").iterdir() if path.is_symlink()]
     inodes = {link.removeprefix("socket:[").rstrip("]") for link in links if link.startswith("socket:")}
     found = []
     for table in ("tcp", "tcp6"):
