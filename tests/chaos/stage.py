@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import httpx
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 from tests.chaos.disk import SmallDisk
 from tests.chaos.schedule import Kind, Step
 from tests.chaos.server import Server
@@ -148,6 +148,16 @@ class Stage:
         self.disk.free()
         self.crowd.stall(range(VIEWERS), stalled=False)
         self.server.heal()
+
+    def control_end(self) -> int:
+        """The offset behind the last message on the control topic, asked for past the proxy."""
+        assert self._control.flush(60) == 0
+        consumer = Consumer({"bootstrap.servers": self.broker.bootstrap, "group.id": "chaos", "log_level": 0})
+        try:
+            _, end = consumer.get_watermark_offsets(TopicPartition(self.config.control.topic, 0), timeout=60)
+        finally:
+            consumer.close()
+        return int(end)
 
     def send_control(self, value: str) -> None:
         """By a producer of somebody else's; it waits in a queue while Kafka is away."""

@@ -83,7 +83,11 @@ def _unsettled(stage: Stage) -> list[str]:
     status = life.status
     live = status.get("generation")
     found = [] if status.get("state") == "live" else [f"the status is {status}"]
-    found += [f"message {row['offset']} is pending" for row in life.rows("control_raw") if row["result"] == "pending"]
+    messages = life.rows("control_raw")
+    found += [f"message {row['offset']} is pending" for row in messages if row["result"] == "pending"]
+    read = 1 + max((row["offset"] for row in messages), default=-1)
+    if not found and read < (end := stage.control_end()):
+        found.append(f"messages {read} to {end - 1} are not read yet")
     for row in life.rows("generations"):
         if row["generation"] != live and not (row["state"] in OVER and row["retired"]):
             found.append(f"generation {row['generation']} is {row['state']}")
