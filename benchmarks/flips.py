@@ -12,7 +12,7 @@ from benchmarks.samples import ACCOUNTS, USERS
 from benchmarks.viewer_load import Seen, connect
 from benchmarks.viewer_server import ServerProcess
 
-from evertable.config.joins import JoinType
+from evertable.schema.joins import JoinType
 
 VIEWERS, FLIPS, TABLES = 200, 20, ("final_ui", "accounts_ui")
 REST_S, LATE_S = 0.5, 60.0

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyspark
 
-from evertable.runtime.java import find_java
+from evertable.install.java import find_java
 
 ENDED = (FileNotFoundError, ProcessLookupError)
 """What is raised for a process or thread that is no more."""

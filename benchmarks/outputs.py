@@ -29,7 +29,7 @@ from evertable.changelog.reader import ChangelogReader
 from evertable.config import JoinType
 from evertable.engine.launch import EngineSettings
 from evertable.engine.process import Engine
-from evertable.runtime.ivy import Coordinate, retrieve
+from evertable.install.ivy import Coordinate, retrieve
 
 HERE = Path(__file__).parent / "peers"
 VENVS = HERE.parents[1] / ".venv-peers"

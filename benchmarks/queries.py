@@ -17,7 +17,7 @@ from benchmarks.machine import cpu_seconds, description
 from benchmarks.viewer_load import Seen, Wanted, allow_many_files, connect
 from benchmarks.viewer_server import ServerProcess
 
-from evertable.config.joins import JoinType
+from evertable.schema.joins import JoinType
 
 ON_A_SOCKET = 60
 WARM_S, MEASURE_S, PATIENCE_S = 3.0, 15.0, 120.0

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from evertable.changelog.changes import NO_PAIRS, NO_REJECTS, PAIRS, Changes
 from evertable.changelog.schema import ChangelogSchema
-from evertable.config.columns import Column, ColumnType
-from evertable.config.joins import JoinType
+from evertable.schema.columns import Column, ColumnType
+from evertable.schema.joins import JoinType
 from evertable.tables.generation import GenerationTables, Input
 
 USERS, ACCOUNTS, BATCH = 100_000, 1_000_000, 10_000

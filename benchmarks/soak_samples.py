@@ -11,7 +11,7 @@ from pathlib import Path
 
 from confluent_kafka.admin import AdminClient
 
-from evertable.runtime.java import find_java
+from evertable.install.java import find_java
 
 MIB = 1 << 20
 PAGE = 4096

@@ -25,10 +25,10 @@ import pyarrow as pa
 from benchmarks.machine import description
 from benchmarks.samples import ACCOUNTS, LEFT, RIGHT, USERS, changes
 
-from evertable.config.joins import JoinType
 from evertable.protocol.answers import Stamp
 from evertable.protocol.page import PageRows, page_tail
 from evertable.protocol.values import rows_of
+from evertable.schema.joins import JoinType
 from evertable.tables.generation import GenerationTables
 from evertable.tables.join_table import JoinedTable
 from evertable.tables.table import Slots

@@ -19,9 +19,9 @@ from typing import Any, Self
 from benchmarks.samples import folded, new_accounts
 from benchmarks.viewer_load import allow_many_files
 
-from evertable.config.joins import JoinType
 from evertable.config.server import Server as Settings
-from evertable.server.hub import Hub
+from evertable.live.hub import Hub
+from evertable.schema.joins import JoinType
 from evertable.server.live import create_live_app
 from evertable.server.run import ServerThread
 from evertable.tables.catalog import Catalog

@@ -25,7 +25,7 @@ from benchmarks.machine import cpu_seconds, description
 from benchmarks.viewer_load import Seen, Viewer, Wanted, allow_many_files, connect
 from benchmarks.viewer_server import ServerProcess
 
-from evertable.config.joins import JoinType
+from evertable.schema.joins import JoinType
 
 WARM_S, MEASURE_S = 2.0, 10.0
 COMING_S = 0.1

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from benchmarks import machine
 
-from evertable.config.columns import Column
+from evertable.schema.columns import Column
 from evertable.tables.table import Extent, Slots, schema_of
 from evertable.views.query import Query
 from evertable.views.view import View

@@ -13,7 +13,7 @@ class AllInside(BuildHookInterface):
             return
         root = Path(self.root)
         sys.path.insert(0, str(root / "src"))
-        from evertable.runtime.operator import JAR, SOURCES, made_from
+        from evertable.install.operator import JAR, SOURCES, made_from
 
         if not made_from(JAR, SOURCES):
             sys.exit(f"{JAR.relative_to(root)} is missing or not of this jvm/src: run scripts/setup, then build again.")

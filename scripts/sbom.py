@@ -18,8 +18,8 @@ from typing import Any
 from urllib.parse import quote
 from xml.etree import ElementTree
 
-from evertable.runtime import ivy
-from evertable.runtime.jars import LOCK_FILE, SETS, read_lock
+from evertable.install import ivy
+from evertable.install.jars import LOCK_FILE, SETS, read_lock
 
 ROOT = Path(__file__).parents[1]
 SBOM = ROOT / "sbom.cdx.json"

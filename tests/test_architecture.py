@@ -1,18 +1,19 @@
-"""docs/ARCHITECTURE.md and CONTRIBUTING.md name what is there, and the folders import as they say."""
+"""docs/ARCHITECTURE.md and CONTRIBUTING.md name what is there, and packages import one another as drawn."""
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterator
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from evertable.generations.life import State
+from evertable.generations.lifecycle import GenerationState
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "evertable"
+SCRIPT = ROOT / "scripts" / "import_graph.py"
 ARCHITECTURE = (ROOT / "docs" / "ARCHITECTURE.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 PATHS = re.compile(r"\b(?:src|jvm|web|tests|scripts|benchmarks|examples|docs)/[\w./-]*\w")
@@ -23,45 +24,33 @@ def test_every_path_is_there(path: str) -> None:
     assert (ROOT / path).exists()
 
 
-def told() -> dict[str, set[str]]:
-    table = ARCHITECTURE.split("| folder | may import |")[1].split("\n\n")[0]
-    rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", table, re.MULTILINE)
-    return {folder: set(re.findall(r"`(\w+)`", others)) for folder, others in rows}
+def test_packages_import_one_way_only_as_the_picture_shows() -> None:
+    drawn = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, check=False)
+    assert drawn.returncode == 0, drawn.stderr
+    assert drawn.stdout.strip() in ARCHITECTURE, f"put the output of {SCRIPT.name} into docs/ARCHITECTURE.md"
 
 
-def imported(folder: Path) -> Iterator[str]:
-    """Folders of ours that any file in there imports from."""
-    for path in folder.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and node.module == "evertable":
-                yield from (alias.name for alias in node.names)
-            elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("evertable."):
-                yield str(node.module).split(".")[1]
-            elif isinstance(node, ast.Import):
-                yield from (name.name.split(".")[1] for name in node.names if name.name.startswith("evertable."))
-
-
-@pytest.mark.parametrize("folder", sorted(told()))
-def test_a_folder_imports_what_it_may(folder: str) -> None:
-    found = {name for name in imported(SOURCE / folder) if (SOURCE / name).is_dir()} - {folder}
-    assert found == told()[folder]
-
-
-def test_every_folder_has_a_line() -> None:
-    """But for the command line, which may import everything."""
-    assert {*told(), "cli"} == {path.parent.name for path in SOURCE.glob("*/__init__.py")}
+def test_a_cycle_is_found(tmp_path: Path) -> None:
+    for package, other in (("one", "two"), ("two", "one")):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "module.py").write_text(f"from evertable.{other} import module\n")
+    script = tmp_path / SCRIPT.name
+    script.write_text(re.sub(r"(?m)^SOURCE = .*", f"SOURCE = Path({str(tmp_path)!r})", SCRIPT.read_text()))
+    drawn = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert drawn.returncode == 1
+    assert "one -> two -> one" in drawn.stderr or "two -> one -> two" in drawn.stderr
 
 
 def test_the_states_of_a_generation_are_drawn() -> None:
     drawn = ARCHITECTURE.split("## A generation's life")[1].split("```")[1]
-    assert {state.value for state in State} - set(re.findall(r"\w+", drawn)) == set()
+    assert {state.value for state in GenerationState} - set(re.findall(r"\w+", drawn)) == set()
 
 
 def test_every_thread_has_a_line() -> None:
     named = {
         name
         for path in SOURCE.rglob("*.py")
-        if path.relative_to(SOURCE).parts[0] in ("server", "control", "generations")
+        if path.relative_to(SOURCE).parts[0] in ("server", "live", "control", "generations")
         for name in re.findall(
             r'(?:thread_name_prefix|name)(?:: str)? ?= ?"((?:evertable|engine)-[\w-]+)"', path.read_text()
         )

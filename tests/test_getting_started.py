@@ -24,7 +24,7 @@ PAGES = {name: (ROOT / "docs" / name).read_text() for name in NAMES}
 PAGE = PAGES["GETTING-STARTED.md"]
 
 NOT_TYPED = {
-    "scripts/setup": "it sets up the clone that runs this test; tests/runtime/test_setup_script.py runs it",
+    "scripts/setup": "it sets up the clone that runs this test; tests/install/test_setup_script.py runs it",
     "source": "each command has a shell of its own here, with the PATH of an activated environment",
     "python3 -m venv": "tests/demo makes such an environment",
     "pip install": "tests/demo installs the wheel",

@@ -17,8 +17,6 @@ SHELLS = {
     "engine/plan.py": {"pyspark"},
     "engine/session.py": {"pyspark"},
     "engine/child.py": {"pyspark"},
-    "changelog/kafka.py": {"confluent_kafka"},
-    "changelog/trouble.py": {"confluent_kafka"},
     "changelog/reader.py": {"confluent_kafka"},
     "changelog/targets.py": {"confluent_kafka"},
     "changelog/topics.py": {"confluent_kafka"},
@@ -30,17 +28,21 @@ SHELLS = {
     "state/state_log.py": {"confluent_kafka"},
     "state/state_topic.py": {"confluent_kafka"},
     "generations/forgetting.py": {"confluent_kafka"},
-    "generations/topic_ids.py": {"confluent_kafka"},
+    "generations/topics.py": {"confluent_kafka"},
     "generations/watch.py": {"confluent_kafka"},
     "broker/embedded.py": {"confluent_kafka"},
     "demo/feeder.py": {"confluent_kafka"},
     "guessing/sampling.py": {"confluent_kafka"},
     "demo/sending.py": {"confluent_kafka"},
     # All of a folder, but for PURE:
+    "kafka": {"confluent_kafka"},
     "client": {"httpx", "websockets"},
     "server": {"starlette", "uvicorn", "websockets", "prometheus_client"},
 }
-PURE = {"server/security.py"}
+PURE = {
+    "server/security.py",
+    *(f"kafka/{name}.py" for name in ("jaas", "notes", "oauth", "properties", "property_names", "security")),
+}
 
 
 def allowed(path: Path) -> set[str]:

@@ -14,13 +14,12 @@ from pydantic import SecretStr
 
 from evertable.changelog.names import topic_name
 from evertable.cli.app import build_app
-from evertable.config import KafkaProperties, load
+from evertable.config import KafkaProperties, folders, load
 from evertable.config.models import Changelog
 from evertable.config.names import CONTROL, STATE
 from evertable.engine.process import ARRIVAL_S
 from evertable.engine.session import LOCAL_SETTINGS, LOCAL_SLOTS, RELEASE_S, SETTINGS, slots_of
-from evertable.generations import serving
-from evertable.runtime import cache
+from evertable.install import cache
 from evertable.server.metrics import METRICS, Kind, Metrics
 from evertable.server.security import Asked, Rules
 from evertable.state.ownership import LEASE_S
@@ -124,7 +123,7 @@ CALLS = {
     "state/state_log.py": {"create_topics"},
     "state/state_topic.py": {"init_transactions"},
     "generations/forgetting.py": {"delete_topics"},
-    "generations/topic_ids.py": {"describe_topics", "list_offsets"},
+    "kafka/topics.py": {"describe_topics", "list_offsets"},
     "generations/watch.py": {"list_offsets"},
 }
 
@@ -189,7 +188,7 @@ def test_where_things_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """The unit and the image say so with variables that the code reads."""
     monkeypatch.setenv("XDG_STATE_HOME", "/var/lib")
     monkeypatch.setenv("EVERTABLE_CACHE", "/var/cache/evertable")
-    assert serving.state_dir() == Path("/var/lib/evertable")
+    assert folders.state_dir() == Path("/var/lib/evertable")
     assert cache.cache_folder() == Path("/var/cache/evertable")
     for text in (UNIT, CONTAINERFILE):
         assert "XDG_STATE_HOME=/var/lib" in text

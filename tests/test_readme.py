@@ -11,8 +11,8 @@ import pytest
 from tests.documents.pages import ROOT, blocks, steps
 from tests.documents.reader import Reader, told_otherwise
 
-from evertable.config.columns import parse_columns
 from evertable.config.server import Server
+from evertable.schema.columns import parse_columns
 from evertable.server.live import create_live_app
 from evertable.server.run import ServerThread
 from evertable.tables.bounded import BoundedTable
@@ -22,7 +22,7 @@ README = (ROOT / "README.md").read_text()
 
 NOT_TYPED = {
     "scripts/demo": "tests/demo runs the demo from the wheel; the script is run in a bare clone before a release",
-    "scripts/setup": "it sets up the clone that runs this test; tests/runtime/test_setup_script.py runs it",
+    "scripts/setup": "it sets up the clone that runs this test; tests/install/test_setup_script.py runs it",
     "scripts/test": "it runs this very test",
     "scripts/lint": "it is run beside the tests",
     "scripts/lock": "it needs the package registries, and writes files of this clone",

@@ -11,7 +11,7 @@ EvertableError
 ├── BrokerError                BROKER_FAILED           the embedded broker did not start or died
 │   └── PortInUseError         PORT_IN_USE
 ├── KafkaUnreachableError      KAFKA_UNREACHABLE
-│   └── KeptOutError
+│   └── KafkaAccessError
 │       ├── NotTrustedError        BROKER_NOT_TRUSTED  its certificate is not accepted here
 │       ├── NotAuthenticatedError  NOT_AUTHENTICATED   it does not accept who this is, or no token is to be had
 │       └── NotAuthorizedError     NOT_AUTHORIZED      it knows who this is, and a right is missing
@@ -127,19 +127,19 @@ class KafkaUnreachableError(EvertableError):
     condition = "KAFKA_UNREACHABLE"
 
 
-class KeptOutError(KafkaUnreachableError):
+class KafkaAccessError(KafkaUnreachableError):
     """Kafka answers, but one side does not accept the other: somebody has to mend that."""
 
 
-class NotTrustedError(KeptOutError):
+class NotTrustedError(KafkaAccessError):
     condition = "BROKER_NOT_TRUSTED"
 
 
-class NotAuthenticatedError(KeptOutError):
+class NotAuthenticatedError(KafkaAccessError):
     condition = "NOT_AUTHENTICATED"
 
 
-class NotAuthorizedError(KeptOutError):
+class NotAuthorizedError(KafkaAccessError):
     """Names the resource and the right that is missing."""
 
     condition = "NOT_AUTHORIZED"

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from evertable.changelog.encode import Encoder, Match, RecordOf
 from evertable.changelog.ids import MAX_OFFSET, MAX_PARTITION, row_id
 from evertable.changelog.schema import MAX_RAW, ChangelogSchema, Side
-from evertable.config.columns import Column, ColumnType, Kind
-from evertable.config.joins import JoinType
+from evertable.schema.columns import Column, ColumnType, Kind
+from evertable.schema.joins import JoinType
 
 timestamps = st.integers(-(2**62), 2**62)
 ids = st.builds(row_id, st.integers(0, MAX_PARTITION), st.integers(0, MAX_OFFSET))

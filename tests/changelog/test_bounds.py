@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from evertable.changelog.kafka import PlainConsumer
 from evertable.errors import KafkaUnreachableError
+from evertable.kafka.consumer import GrouplessConsumer
 
 NO_LEADER = KafkaException(KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION))
 
@@ -27,24 +27,24 @@ class Kafka:
 
 
 @pytest.fixture
-def consumer() -> PlainConsumer:
-    made = PlainConsumer({"bootstrap.servers": "127.0.0.1:1"}, {})
+def consumer() -> GrouplessConsumer:
+    made = GrouplessConsumer({"bootstrap.servers": "127.0.0.1:1"}, {})
     made.close()
     return made
 
 
-def test_a_partition_that_nobody_leads_yet_is_asked_again(consumer: PlainConsumer) -> None:
+def test_a_partition_that_nobody_leads_yet_is_asked_again(consumer: GrouplessConsumer) -> None:
     consumer.kafka = Kafka(NO_LEADER, NO_LEADER, (3, 7))  # type: ignore[assignment]
     assert consumer.bounds("users", 0, 60) == (3, 7)
 
 
-def test_one_that_nobody_leads_for_long_is_an_error(consumer: PlainConsumer) -> None:
+def test_one_that_nobody_leads_for_long_is_an_error(consumer: GrouplessConsumer) -> None:
     consumer.kafka = Kafka(NO_LEADER)  # type: ignore[assignment]
     with pytest.raises(KafkaUnreachableError):
         consumer.bounds("users", 0, 0.1)
 
 
-def test_other_trouble_is_told_at_once(consumer: PlainConsumer) -> None:
+def test_other_trouble_is_told_at_once(consumer: GrouplessConsumer) -> None:
     consumer.kafka = Kafka(KafkaException(KafkaError(KafkaError._TIMED_OUT)), (3, 7))  # type: ignore[assignment]
     with pytest.raises(KafkaUnreachableError):
         consumer.bounds("users", 0, 60)

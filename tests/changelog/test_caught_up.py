@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evertable.changelog import coverage as module
-from evertable.changelog.caught_up import CaughtUp, Progress
+from evertable.changelog.caught_up import CatchUpProgress, CaughtUp
 from evertable.changelog.changes import Changes
 from evertable.changelog.coverage import CHUNK, MAX_OPEN, Coverage, Span
 from evertable.changelog.decode import Decoder
 from evertable.changelog.encode import Encoder, RecordOf
 from evertable.changelog.schema import ChangelogSchema, Side
-from evertable.config.columns import Column, ColumnType
-from evertable.config.joins import JoinType
+from evertable.schema.columns import Column, ColumnType
+from evertable.schema.joins import JoinType
 
 LEFT, RIGHT = Side.LEFT, Side.RIGHT
 COLUMNS = (Column("userId", ColumnType.parse("string")),)
@@ -123,11 +123,11 @@ def test_the_first_sufficient_commit_counts() -> None:
 def test_progress_is_how_far_the_reading_has_come() -> None:
     """Gaps count as read once something behind them was seen; it is complete only when all is covered."""
     watch = CaughtUp({(LEFT, 0): Span(0, 99), (RIGHT, 0): Span(100, 199)})
-    assert watch.progress == Progress(0, 200)
+    assert watch.progress == CatchUpProgress(0, 200)
     watch.saw(changes((LEFT, 0, 49)))
     assert watch.progress.fraction == 0.25
     watch.saw(changes((LEFT, 0, 99), (RIGHT, 0, 199)))
-    assert watch.progress == Progress(198, 200)
+    assert watch.progress == CatchUpProgress(198, 200)
 
 
 @given(st.integers(0, 2**40), st.lists(st.lists(st.integers(-3, 33))), st.integers(0, 30))

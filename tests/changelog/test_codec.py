@@ -16,9 +16,9 @@ from evertable.changelog.decode import Decoder
 from evertable.changelog.encode import Encoder, Match, RecordOf, batch
 from evertable.changelog.ids import row_id
 from evertable.changelog.schema import HEADER, MAX_MATCHES, ChangelogSchema, Side
-from evertable.config.columns import Column, ColumnType
-from evertable.config.joins import JoinType
 from evertable.errors import ChangelogError
+from evertable.schema.columns import Column, ColumnType
+from evertable.schema.joins import JoinType
 
 LEFT, RIGHT = Side.LEFT, Side.RIGHT
 

@@ -18,7 +18,7 @@ from evertable.changelog.schema import (
     RejectMode,
     RowLayout,
 )
-from evertable.config.columns import Column, ColumnType, Kind
+from evertable.schema.columns import Column, ColumnType, Kind
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "CHANGELOG-FORMAT.md").read_text()
 

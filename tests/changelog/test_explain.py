@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import KafkaError
 
-from evertable.changelog.trouble import Trouble, explain
+from evertable.kafka.errors import ConnectionErrors, explain
 
 STEP = "Check the security properties of the section kafka, and what its user may do (ACLs)."
 
@@ -45,7 +45,7 @@ def test_who_may_not_is_told_which_right_is_missing_on_what(code: int, name: str
 
 def test_a_call_that_took_too_long_is_told_by_what_befell_the_connection() -> None:
     """Not by what came last, but by what tells most; and no longer once it is over."""
-    trouble = Trouble({"bootstrap.servers": "k:1"})
+    trouble = ConnectionErrors({"bootstrap.servers": "k:1"})
     login = "sasl_ssl://k:1/bootstrap: SASL authentication error: Invalid username (after 3ms in state AUTH_REQ)"
     trouble.note(KafkaError(KafkaError._AUTHENTICATION, login))
     trouble.note(KafkaError(KafkaError._ALL_BROKERS_DOWN, "1/1 brokers are down"))
@@ -58,7 +58,7 @@ def test_a_call_that_took_too_long_is_told_by_what_befell_the_connection() -> No
 
 def test_a_token_that_is_not_to_be_had() -> None:
     endpoint = {"sasl.oauthbearer.token.endpoint.url": "https://id.example/token"}
-    trouble = Trouble({"bootstrap.servers": "k:1", **endpoint})
+    trouble = ConnectionErrors({"bootstrap.servers": "k:1", **endpoint})
     trouble.note(KafkaError(KafkaError._AUTHENTICATION, "Failed to acquire SASL OAUTHBEARER token: HTTP 503"))
     told = trouble.explain(KafkaError(KafkaError._TRANSPORT), "")
     begin = "[NOT_AUTHENTICATED] No token for Kafka at k:1 is to be had from https://id.example/token: HTTP 503. Check"
@@ -66,7 +66,7 @@ def test_a_token_that_is_not_to_be_had() -> None:
 
 
 def test_a_certificate_of_ours_that_the_broker_does_not_accept() -> None:
-    trouble = Trouble({"bootstrap.servers": "k:1"})
+    trouble = ConnectionErrors({"bootstrap.servers": "k:1"})
     said = "error:0A000412:SSL routines::ssl/tls alert bad certificate: SSL alert number 42"
     trouble.note(KafkaError(KafkaError._TRANSPORT, f"ssl://k:1/bootstrap: Receive failed: {said}"))
     told = trouble.explain(KafkaError(KafkaError._TRANSPORT), "")

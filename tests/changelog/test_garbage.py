@@ -14,9 +14,9 @@ from evertable.changelog.changes import Changes
 from evertable.changelog.decode import Decoder
 from evertable.changelog.encode import Encoder, Match, RecordOf, batch
 from evertable.changelog.schema import ChangelogSchema, Side
-from evertable.config.columns import Column, ColumnType
-from evertable.config.joins import JoinType
 from evertable.errors import ChangelogError
+from evertable.schema.columns import Column, ColumnType
+from evertable.schema.joins import JoinType
 
 
 @st.composite

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from evertable.changelog.outages import Outages, Reminder
+from evertable.kafka.outages import OutageLog, WarningThrottle
 
 
 class Clock:
@@ -23,7 +23,7 @@ def clock() -> Clock:
 
 
 def test_a_reminder_is_due_at_the_beginning_and_every_minute(clock: Clock) -> None:
-    reminder = Reminder(clock)
+    reminder = WarningThrottle(clock)
     due = []
     for _ in range(130):
         due.append(reminder.due())
@@ -33,7 +33,7 @@ def test_a_reminder_is_due_at_the_beginning_and_every_minute(clock: Clock) -> No
 
 def test_another_trouble_is_told_at_once(clock: Clock) -> None:
     """And the first one, should it come back, after its minute."""
-    reminder = Reminder(clock)
+    reminder = WarningThrottle(clock)
     assert [reminder.due(what) for what in ("no password", "no right", "no password", "no right")] == [
         True,
         True,
@@ -46,7 +46,7 @@ def test_another_trouble_is_told_at_once(clock: Clock) -> None:
 
 def test_the_end_is_told_if_the_beginning_was(clock: Clock) -> None:
     """And the next trouble is another one, told at once."""
-    reminder = Reminder(clock)
+    reminder = WarningThrottle(clock)
     assert not reminder.over()
     assert reminder.due()
     assert reminder.over()
@@ -57,7 +57,7 @@ def test_the_end_is_told_if_the_beginning_was(clock: Clock) -> None:
 def test_many_clients_tell_of_one_outage(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     """Each cluster has its own."""
     caplog.set_level(logging.INFO)
-    outages = Outages(clock)
+    outages = OutageLog(clock)
     for second in range(70):
         clock.now = 1_000.0 + second
         outages.noticed("one:9092", f"refused {second}")

@@ -17,9 +17,9 @@ from evertable.changelog.changes import Changes
 from evertable.changelog.encode import Encoder, Match, RecordOf
 from evertable.changelog.reader import MAX_BYTES, ChangelogReader
 from evertable.changelog.schema import ChangelogSchema, Side
-from evertable.config.columns import Column, ColumnType
-from evertable.config.joins import JoinType
 from evertable.errors import ChangelogError, KafkaUnreachableError, TopicNotFoundError
+from evertable.schema.columns import Column, ColumnType
+from evertable.schema.joins import JoinType
 
 MakeTopic = Callable[..., str]
 Open = Callable[..., ChangelogReader]

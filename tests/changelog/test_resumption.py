@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evertable.changelog.resumption import ChangelogEnd, Resumption, shortfall
+from evertable.changelog.resumption import ChangelogEnd, ResumeCheck, shortfall
 from evertable.changelog.schema import Side
 from evertable.errors import ChangelogError
 
@@ -30,7 +30,7 @@ def test_another_or_a_shorter_changelog_is_not(now: ChangelogEnd, why: str) -> N
 
 
 def test_a_changelog_must_be_read_to_its_end_and_show_what_was_committed() -> None:
-    resumption = Resumption(ChangelogEnd("a", {0: 3}), {(Side.RIGHT, 1): 7})
+    resumption = ResumeCheck(ChangelogEnd("a", {0: 3}), {(Side.RIGHT, 1): 7})
     assert not resumption.is_read({0: 2}, {(Side.RIGHT, 1): 8})
     assert resumption.is_read({0: 3}, {(Side.RIGHT, 1): 8})
     with pytest.raises(ChangelogError, match="partition 1 of the right topic, and the changelog shows it to offset 6"):

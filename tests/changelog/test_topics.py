@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from evertable.broker import EmbeddedBroker
 from evertable.changelog.names import generation_of, topic_name
 from evertable.changelog.topics import KAFKAS_MAX_MESSAGE_BYTES, ChangelogTopic, ChangelogTopics, largest_message
-from evertable.changelog.trouble import Admin
 from evertable.errors import NotEnoughBrokersError, TopicExistsError, TopicNotFoundError
+from evertable.kafka.admin import Admin
 
 names = st.text("ab.g01", min_size=1, max_size=6)
 

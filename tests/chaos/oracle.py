@@ -13,8 +13,8 @@ from tests.serving.inside import reference
 
 from evertable.client import Client
 from evertable.config import Config, Source
-from evertable.config.columns import RecordField
-from evertable.config.joins import JoinType
+from evertable.schema.columns import RecordField
+from evertable.schema.joins import JoinType
 
 Rows = Counter[tuple[Any, ...]]
 SHOWN = 3

@@ -13,7 +13,7 @@ from tests.chaos.verdict import verdict
 from tests.proxy import Proxy
 
 from evertable.broker import EmbeddedBroker
-from evertable.config.joins import JoinType
+from evertable.schema.joins import JoinType
 
 
 def run(

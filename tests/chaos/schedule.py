@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from evertable.config.joins import JoinType
+from evertable.schema.joins import JoinType
 
 LETTERS = "abc"
 """There are three topics for each side; a wiring takes any of the left ones and any of the right ones."""

@@ -13,9 +13,9 @@ from tests.chaos.topics import Recreation, wired
 from tests.serving.trouble import changelogs
 
 from evertable.client import Client
-from evertable.config.joins import JoinType
-from evertable.control.wiring import Wiring
 from evertable.errors import EvertableError
+from evertable.schema.joins import JoinType
+from evertable.schema.wiring import Wiring
 
 SETTLE_S = 600  # nothing here is about speed: a busy machine takes minutes to start Spark
 EQUAL_S = 240

@@ -12,8 +12,8 @@ from typing import Any
 
 from tests.server.conftest import settings
 
-from evertable.config.columns import parse_columns
 from evertable.errors import EvertableError
+from evertable.schema.columns import parse_columns
 from evertable.server.live import create_live_app
 from evertable.server.run import ServerThread
 from evertable.tables.bounded import BoundedTable

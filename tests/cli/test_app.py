@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from evertable import __version__
 from evertable.cli import app
 from evertable.errors import BrokerError, ConfigError, EvertableError
-from evertable.runtime.jars import LOCK_FILE, read_lock
-from evertable.runtime.java import find_java
+from evertable.install.jars import LOCK_FILE, read_lock
+from evertable.install.java import find_java
 
 
 def test_versions_of_all_parts() -> None:

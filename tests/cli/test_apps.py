@@ -18,7 +18,7 @@ from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
 from evertable.config import JoinType, KafkaProperties
-from evertable.control.wiring import Wiring
+from evertable.schema.wiring import Wiring
 from evertable.state.apps import topics_by_app
 from evertable.state.records import ControlOffset, LiveRecord
 from evertable.state.state_topic import StateTopic

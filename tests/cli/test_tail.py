@@ -20,7 +20,7 @@ import pytest
 from tests.client.conftest import ADA, BOB, LiveServer
 from tests.waiting import wait_until
 
-from evertable.config.columns import parse_columns
+from evertable.schema.columns import parse_columns
 from evertable.tables.bounded import BoundedTable
 
 EVERTABLE = str(Path(sys.executable).with_name("evertable"))

@@ -14,9 +14,9 @@ from tests.server.conftest import settings
 from tests.waiting import wait_until
 
 from evertable.client import Client
-from evertable.config.columns import Column, parse_columns
+from evertable.live.hub import Hub
+from evertable.schema.columns import Column, parse_columns
 from evertable.server.app import create_app
-from evertable.server.hub import Hub
 from evertable.server.run import ServerThread
 from evertable.server.socket import Sockets
 from evertable.tables.bounded import BoundedTable

@@ -27,7 +27,7 @@ from evertable.client import (
     TableInfo,
 )
 from evertable.client.address import Address
-from evertable.config.columns import parse_columns
+from evertable.schema.columns import parse_columns
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.table import schema_of
 

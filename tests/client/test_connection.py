@@ -13,7 +13,7 @@ from tests.client.test_following import ADA, BOB, page_frame
 from evertable.client.connection import Connection, Socket
 from evertable.client.errors import ServerAnswerError, ServerRefusedError, ServerUnreachableError
 from evertable.client.following import Following
-from evertable.client.state import State
+from evertable.client.state import ConnectionState
 from evertable.errors import ColumnNotFoundError
 from evertable.protocol import answers
 from evertable.protocol.answers import Stamp
@@ -63,7 +63,7 @@ class Rig:
         self._on_page = on_page
         self.sockets: list[ScriptedSocket] = []
         self.pages: list[Page] = []
-        self.states: list[State] = []
+        self.states: list[ConnectionState] = []
         self.slept: list[float] = []
         self._connection = Connection(
             self._open,
@@ -116,7 +116,7 @@ def test_it_subscribes_and_hands_pages_on() -> None:
     rig.run()
     assert [page.version for page in rig.pages] == [1, 2]
     assert rig.sockets[0].sent == [Subscribe("watch", "t", 1, View())]
-    assert rig.states == [State.SUBSCRIBING, State.LIVE, State.CLOSED]
+    assert rig.states == [ConnectionState.SUBSCRIBING, ConnectionState.LIVE, ConnectionState.CLOSED]
 
 
 def test_it_comes_back_with_the_same_view() -> None:
@@ -125,14 +125,14 @@ def test_it_comes_back_with_the_same_view() -> None:
     rig.run()
     assert [page.rows[0][0] for page in rig.pages] == ["Ada", "Bob"]
     assert [socket.sent for socket in rig.sockets] == [[Subscribe("watch", "t", tag, View())] for tag in (1, 2, 3)]
-    round_ = [State.SUBSCRIBING, State.LOST, State.CONNECTING]
+    round_ = [ConnectionState.SUBSCRIBING, ConnectionState.LOST, ConnectionState.CONNECTING]
     assert rig.states == [
-        State.SUBSCRIBING,
-        State.LIVE,
-        *[State.LOST, State.CONNECTING],
-        *[State.LOST, State.CONNECTING],
+        ConnectionState.SUBSCRIBING,
+        ConnectionState.LIVE,
+        *[ConnectionState.LOST, ConnectionState.CONNECTING],
+        *[ConnectionState.LOST, ConnectionState.CONNECTING],
         *round_,
-        *[State.SUBSCRIBING, State.LIVE, State.CLOSED],
+        *[ConnectionState.SUBSCRIBING, ConnectionState.LIVE, ConnectionState.CLOSED],
     ]
 
 
@@ -146,7 +146,7 @@ def test_delays_grow_until_a_page_comes() -> None:
 def test_a_server_that_was_never_there_is_an_error() -> None:
     rig = Rig(ConnectionRefusedError("refused"))
     assert isinstance(rig.fail(), ServerUnreachableError)
-    assert rig.states == [State.FAILED]
+    assert rig.states == [ConnectionState.FAILED]
     assert rig.slept == []
 
 
@@ -155,7 +155,7 @@ def test_a_refused_view_is_an_error() -> None:
     failure = rig.fail()
     assert isinstance(failure, ServerRefusedError)
     assert failure.condition == "COLUMN_NOT_FOUND"
-    assert rig.states == [State.SUBSCRIBING, State.FAILED]
+    assert rig.states == [ConnectionState.SUBSCRIBING, ConnectionState.FAILED]
 
 
 def test_a_server_that_speaks_something_else_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,7 +177,7 @@ def test_what_goes_wrong_with_a_page_is_raised() -> None:
 
     rig = Rig([FIRST], on_page=fail)
     assert isinstance(rig.fail(), ZeroDivisionError)
-    assert rig.states == [State.SUBSCRIBING, State.LIVE, State.FAILED]
+    assert rig.states == [ConnectionState.SUBSCRIBING, ConnectionState.LIVE, ConnectionState.FAILED]
 
 
 class Clock:
@@ -207,4 +207,4 @@ def test_a_dead_connection_is_left() -> None:
     rig = Rig([FIRST, HANG], [page_frame(BOB, tag=2), HANG], [], clock=clock, on_page=clock.moves(100))
     rig.run()
     assert [page.rows[0][0] for page in rig.pages] == ["Ada", "Bob"]
-    assert rig.states.count(State.LOST) == 2
+    assert rig.states.count(ConnectionState.LOST) == 2

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from evertable.client.errors import ServerRefusedError
 from evertable.client.following import Following, ProtocolError
-from evertable.config.columns import Column, ColumnType
 from evertable.errors import FilterError
 from evertable.protocol import answers
 from evertable.protocol.answers import Stamp
 from evertable.protocol.frames import Ping, Subscribe, parse
 from evertable.protocol.page import Page, PageRows, Row, page_tail
 from evertable.protocol.patch import Patch, diff, patch_tail
+from evertable.schema.columns import Column, ColumnType
 from evertable.views.view import View
 
 COLUMNS = tuple(

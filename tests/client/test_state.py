@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from evertable.client.state import MOVES, Machine, State
+from evertable.client.state import MOVES, ConnectionState, Machine
 
 
 def test_it_begins_with_connecting() -> None:
-    assert Machine().state is State.CONNECTING
+    assert Machine().state is ConnectionState.CONNECTING
 
 
-@pytest.mark.parametrize("start", State)
-@pytest.mark.parametrize("target", State)
-def test_moves(start: State, target: State) -> None:
+@pytest.mark.parametrize("start", ConnectionState)
+@pytest.mark.parametrize("target", ConnectionState)
+def test_moves(start: ConnectionState, target: ConnectionState) -> None:
     """Legal moves are told; illegal ones raise, and name both states."""
-    told: list[State] = []
+    told: list[ConnectionState] = []
     machine = Machine(told.append)
     machine.state = start
     if target in MOVES[start]:
@@ -28,6 +28,9 @@ def test_moves(start: State, target: State) -> None:
 
 
 def test_every_state_can_be_reached_and_only_the_ends_cannot_be_left() -> None:
-    reached = {State.CONNECTING}.union(*MOVES.values())
-    assert reached == set(State) == set(MOVES)
-    assert {state for state, targets in MOVES.items() if not targets} == {State.FAILED, State.CLOSED}
+    reached = {ConnectionState.CONNECTING}.union(*MOVES.values())
+    assert reached == set(ConnectionState) == set(MOVES)
+    assert {state for state, targets in MOVES.items() if not targets} == {
+        ConnectionState.FAILED,
+        ConnectionState.CLOSED,
+    }

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evertable.client.text import json_line, json_value, news, text, tsv, visible
-from evertable.config.columns import Column, ColumnType, Kind
 from evertable.protocol.page import Page, Row
+from evertable.schema.columns import Column, ColumnType, Kind
 
 NUMBER = Column("n", ColumnType(Kind.LONG))
 

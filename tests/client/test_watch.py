@@ -17,14 +17,22 @@ from tests.waiting import wait_until
 from websockets.sync.server import ServerConnection, serve
 from websockets.typing import Subprotocol
 
-from evertable.client import Client, ClientClosedError, Page, ServerRefusedError, ServerUnreachableError, State, Watch
+from evertable.client import (
+    Client,
+    ClientClosedError,
+    ConnectionState,
+    Page,
+    ServerRefusedError,
+    ServerUnreachableError,
+    Watch,
+)
 from evertable.client.address import Address
 from evertable.client.connection import Connection, websocket
 from evertable.client.following import Following
 from evertable.client.mailbox import Mailbox
 from evertable.client.retry import Heartbeat
-from evertable.config.columns import parse_columns
 from evertable.protocol.frames import SUBPROTOCOL, Subscribe, parse
+from evertable.schema.columns import parse_columns
 from evertable.tables.bounded import BoundedTable
 from evertable.views.view import View
 
@@ -41,13 +49,13 @@ def watching() -> bool:
 def test_a_page_comes_at_once_and_again_after_every_change(client: Client, server: LiveServer) -> None:
     with client.table("people").watch(columns=["name", "views"]) as watch:
         assert next(watch).rows == (("Ada", 2**60), ("Bob", -1))
-        wait_until(lambda: watch.state is State.LIVE)
+        wait_until(lambda: watch.state is ConnectionState.LIVE)
         server.people.put({"bob": ("Bob", None, 7, *BOB[3:])})
         assert until(watch, lambda page: page.rows[1] == ("Bob", 7)).version == 2
         server.people.append([ADA])
         page = until(watch, lambda page: page.total == 3)
         assert page.rows == (("Ada", 2**60), ("Bob", 7), ("Ada", 2**60))
-    assert watch.state is State.CLOSED
+    assert watch.state is ConnectionState.CLOSED
 
 
 def test_views_are_followed(client: Client, server: LiveServer) -> None:
@@ -64,7 +72,7 @@ def test_a_watch_outlives_swaps(client: Client, server: LiveServer) -> None:
     first.append([(1,)])
     with client.table("later").watch() as watch:
         assert watch.poll(0) is None
-        wait_until(lambda: watch.state is State.SUBSCRIBING)
+        wait_until(lambda: watch.state is ConnectionState.SUBSCRIBING)
         server.catalog.publish(1, {"later": first})
         page = next(watch)
         assert (page.generation, page.rows) == (1, ((1,),))
@@ -78,19 +86,19 @@ def test_a_watch_outlives_its_server(client: Client, server: LiveServer) -> None
     with client.table("people").watch(columns=["name"], newest_first=True) as watch:
         assert next(watch).rows == (("Bob",), ("Ada",))
         server.stop()
-        wait_until(lambda: watch.state in (State.LOST, State.CONNECTING))
+        wait_until(lambda: watch.state in (ConnectionState.LOST, ConnectionState.CONNECTING))
         assert watch.poll(0) is None
         server.people.append([("Eve", *ADA[1:])])
         server.start()
         assert until(watch, lambda page: page.total == 3).rows == (("Eve",), ("Bob",), ("Ada",))
-        assert watch.state is State.LIVE
+        assert watch.state is ConnectionState.LIVE
 
 
 def test_a_server_that_is_full_is_waited_for(start_server: StartServer) -> None:
     with Client(start_server({"max_sockets": 1}).url) as client, client.table("people").watch() as first:
         next(first)
         with client.table("people").watch() as second:
-            wait_until(lambda: second.state is State.LOST)
+            wait_until(lambda: second.state is ConnectionState.LOST)
             first.close()
             assert next(second).total == 2
 
@@ -124,7 +132,7 @@ def test_a_server_that_falls_silent_is_left() -> None:
         impatient = partial(Heartbeat, interval_s=0.02, patience_s=0.1)
         following = Following("t", View())
 
-        def make(on_page: Callable[[Page], None], on_state: Callable[[State], None]) -> Connection:
+        def make(on_page: Callable[[Page], None], on_state: Callable[[ConnectionState], None]) -> Connection:
             return Connection(websocket(address, 5), following, address.url, on_page, on_state, heartbeat=impatient)
 
         with Watch(make) as watch:
@@ -142,7 +150,7 @@ def test_a_view_that_is_refused(client: Client) -> None:
     with pytest.raises(ServerRefusedError) as refused:
         next(watch)
     assert refused.value.condition == "FILTER_INVALID"
-    assert watch.state is State.FAILED
+    assert watch.state is ConnectionState.FAILED
     assert list(watch) == []
     watch.close()
 
@@ -162,7 +170,7 @@ def test_nothing_runs_before_the_first_page_is_asked_for(client: Client) -> None
     assert not watching()
     watch.close()
     assert list(watch) == []
-    assert watch.state is State.CLOSED
+    assert watch.state is ConnectionState.CLOSED
 
 
 def test_the_end_of_the_loop_is_the_end(client: Client, server: LiveServer) -> None:

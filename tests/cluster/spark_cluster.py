@@ -14,7 +14,7 @@ from typing import Self
 import pyspark
 from tests.waiting import wait_until
 
-from evertable.runtime.java import find_java
+from evertable.install.java import find_java
 
 HOST = "127.0.0.1"
 HOME = Path(pyspark.__file__).parent

@@ -13,7 +13,7 @@ from tests.serving.rig import ACCOUNTS, USERS, App, Records, config
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
-from evertable.config.joins import JoinType
+from evertable.schema.joins import JoinType
 
 
 def test_a_swap_and_a_rollback_on_a_cluster(

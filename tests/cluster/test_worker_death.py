@@ -18,17 +18,17 @@ from tests.serving.rig import ACCOUNTS, USERS, App, Records, config
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
-from evertable.config.joins import JoinType
 from evertable.engine.launch import EngineSettings
 from evertable.engine.process import Engine
-from evertable.engine.protocol import Died, Event, Failed, Ready, Slots, Started
+from evertable.engine.protocol import Died, EngineEvent, Failed, Ready, Started, TaskSlots
+from evertable.schema.joins import JoinType
 
 
 def test_all_joins_go_on_from_their_checkpoints(
     broker: EmbeddedBroker, new_topic: Callable[..., str], cluster: SparkCluster, tmp_path: Path
 ) -> None:
     """On what is left of the cluster, after a commit and while records flow; Spark's own process lives on."""
-    heard: list[Event] = []
+    heard: list[EngineEvent] = []
     records = packed(200, number=42)
     third = len(records) // 3
     with (
@@ -60,8 +60,8 @@ def test_all_joins_go_on_from_their_checkpoints(
     cluster.add_worker()
 
 
-def heard_slots(heard: list[Event]) -> int:
-    return next(event.slots for event in reversed(heard) if isinstance(event, Slots | Ready))
+def heard_slots(heard: list[EngineEvent]) -> int:
+    return next(event.slots for event in reversed(heard) if isinstance(event, TaskSlots | Ready))
 
 
 def is_right(seen: AtOnce) -> bool:

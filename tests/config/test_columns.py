@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evertable.config.columns import Column, ColumnType, Kind, RecordField, parse_columns
+from evertable.schema.columns import Column, ColumnType, Kind, RecordField, parse_columns
 
 decimals = st.integers(1, 38).flatmap(
     lambda precision: st.integers(0, precision).map(lambda scale: ColumnType(Kind.DECIMAL, precision, scale))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evertable.config.document import Data
 from evertable.config.expansion import Expansion, escape
-from evertable.config.secrets import SecretText
+from evertable.secrets import SecretText
 
 ENV = {"HOST": "kafka", "EMPTY": "", "TRICKY": "${HOST}: {a: b} # no\n- x", "DB_PASSWORD": "hunter2"}
 

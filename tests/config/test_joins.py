@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from evertable.config.columns import Column, parse_columns
-from evertable.config.joins import JoinType, joined_columns
+from evertable.schema.columns import Column, parse_columns
+from evertable.schema.joins import JoinType, joined_columns
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient
 from pydantic import ValidationError
 
-from evertable.config import Config, KafkaProperties, Role, Start, kafka_names
+from evertable.config import Config, KafkaProperties, Role, Start
+from evertable.kafka import property_names
 
 Load = Callable[..., Config]
 Problems = Callable[..., tuple[str, ...]]
@@ -53,11 +54,11 @@ def test_a_typo_in_a_security_property() -> None:
     assert str(said).endswith("goes to Spark only; did you mean 'ssl.truststore.location'?")
 
 
-@pytest.mark.parametrize("name", sorted(kafka_names.NOT_USED))
+@pytest.mark.parametrize("name", sorted(property_names.NOT_USED))
 def test_properties_that_are_not_used(load_text: Load, minimal: str, name: str) -> None:
     """People paste them; they reach neither side, and a warning says why."""
     config = load_text(minimal.replace('"localhost:9092"', f'"localhost:9092", {name}: x'))
-    assert (f"kafka.{name}: is not used: {kafka_names.NOT_USED[name]}",) == config.warnings
+    assert (f"kafka.{name}: is not used: {property_names.NOT_USED[name]}",) == config.warnings
     assert (name in config.kafka.for_java(), name in config.kafka.for_librdkafka()) == (False, False)
 
 
@@ -106,7 +107,7 @@ FLAGS = ("allow.auto.create.topics", "check.crcs", "enable.metrics.push", "log.c
 @pytest.mark.parametrize("role", Role)
 def test_librdkafka_knows_every_name_it_is_given(role: Role) -> None:
     """The real client takes all of them at once: an unknown one would be refused when the first reader starts."""
-    known = kafka_names.BOTH | kafka_names.LIBRDKAFKA_ONLY | set(kafka_names.RENAMED)
+    known = property_names.BOTH | property_names.LIBRDKAFKA_ONLY | set(property_names.RENAMED)
     known -= {"debug"}  # it would print
     texts = {name: VALUES.get(name, "false" if name in FLAGS else "1000") for name in known}
     texts |= dict.fromkeys(
@@ -190,8 +191,8 @@ def test_a_login_in_the_servers_is_not_repeated() -> None:
 
 def test_every_name_is_listed_once() -> None:
     """The tables do not contradict each other."""
-    tables = [set(kafka_names.NOT_USED), set(kafka_names.RENAMED), kafka_names.BOTH, kafka_names.JAVA_ONLY]
-    tables += [kafka_names.LIBRDKAFKA_ONLY, set(kafka_names.SPELLINGS), kafka_names.SECURITY]
+    tables = [set(property_names.NOT_USED), set(property_names.RENAMED), property_names.BOTH, property_names.JAVA_ONLY]
+    tables += [property_names.LIBRDKAFKA_ONLY, set(property_names.SPELLINGS), property_names.SECURITY]
     assert len(set().union(*tables)) == sum(map(len, tables))
-    assert set() == kafka_names.CONSUMER_ONLY & kafka_names.PRODUCER_ONLY
-    assert kafka_names.KNOWN >= kafka_names.CONSUMER_ONLY | kafka_names.PRODUCER_ONLY
+    assert set() == property_names.CONSUMER_ONLY & property_names.PRODUCER_ONLY
+    assert property_names.KNOWN >= property_names.CONSUMER_ONLY | property_names.PRODUCER_ONLY

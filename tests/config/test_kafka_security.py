@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evertable.config import Config
-from evertable.config.kafka_jaas import OAUTH_MODULE, PLAIN_MODULE, SCRAM_MODULE, Login, line, parse
-from evertable.config.kafka_oauth import HANDLER, OLD_HANDLER
-from evertable.config.kafka_properties import KafkaProperties
+from evertable.kafka.jaas import OAUTH_MODULE, PLAIN_MODULE, SCRAM_MODULE, Login, line, parse
+from evertable.kafka.oauth import HANDLER, OLD_HANDLER
+from evertable.kafka.properties import KafkaProperties
 
 Texts = dict[str, str]
 Load = Callable[..., Config]

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from evertable.config.properties import Properties
-from evertable.config.secrets import MASK, SecretText, looks_secret, suggests_secret
+from evertable.properties import Properties
+from evertable.secrets import MASK, SecretText, looks_secret, suggests_secret
 
 
 def test_nested_and_dotted_are_the_same() -> None:

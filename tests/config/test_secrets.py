@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evertable.config import Config, Server, effective
-from evertable.config.secrets import MASK
 from evertable.errors import ConfigError
+from evertable.secrets import MASK
 
 Load = Callable[..., Config]
 

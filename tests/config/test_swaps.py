@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from evertable.config import Config, Control, JoinType, Swap, SwapMode, effective
-from evertable.control.wiring import Wiring
 from evertable.errors import ConfigError
+from evertable.schema.wiring import Wiring
 
 Load = Callable[..., Config]
 Problems = Callable[..., tuple[str, ...]]
@@ -141,7 +141,7 @@ def test_no_join_makes_columns_clash_that_loading_let_through(load_text: Load, m
     assert load_text(text).rewired(Wiring("u", "a", join)).join.type == join
 
 
-@pytest.mark.parametrize("first", ["evertable.config", "evertable.control.wiring"])
+@pytest.mark.parametrize("first", ["evertable.config", "evertable.schema.wiring"])
 def test_either_may_be_imported_first(first: str) -> None:
     """A configuration gives a wiring, and a wiring names joins of the configuration."""
     program = f"import {first}, evertable.config; evertable.config.Config.wiring"

@@ -16,8 +16,8 @@ from confluent_kafka.admin import (
 from tests.changelog.conftest import Produce, produce_to
 
 from evertable.broker import EmbeddedBroker
-from evertable.config.kafka_properties import KafkaProperties
 from evertable.control.topic import ControlTopic
+from evertable.kafka.properties import KafkaProperties
 
 
 def properties(broker: EmbeddedBroker, **more: str) -> KafkaProperties:

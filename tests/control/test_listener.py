@@ -15,7 +15,7 @@ from tests.control.conftest import allow_only, control_topic
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
-from evertable.control.listener import Listener
+from evertable.control.listener import ControlListener
 from evertable.control.messages import ControlMessage
 from evertable.control.topic import ControlTopic
 
@@ -46,8 +46,8 @@ def heard() -> Heard:
     return Heard()
 
 
-def listener(topic: ControlTopic, heard: Heard, after: dict[int, int] | None = None, **more: Any) -> Listener:
-    return Listener(topic, after or {}, heard, check_s=CHECK_S, **more)
+def listener(topic: ControlTopic, heard: Heard, after: dict[int, int] | None = None, **more: Any) -> ControlListener:
+    return ControlListener(topic, after or {}, heard, check_s=CHECK_S, **more)
 
 
 def test_each_message_in_order(broker: EmbeddedBroker, new_topic: NewTopic, produce: Produce, heard: Heard) -> None:
@@ -77,13 +77,13 @@ def test_the_callback_may_close(broker: EmbeddedBroker, new_topic: NewTopic, pro
     topic = control_topic(broker, new_topic())
     produce(topic.name, [b"0", b"1"])
     told: list[ControlMessage] = []
-    ear: Listener
+    ear: ControlListener
 
     def close(message: ControlMessage) -> None:
         told.append(message)
         ear.close()
 
-    ear = Listener(topic, {}, close)
+    ear = ControlListener(topic, {}, close)
     ear.start()
     wait_until(lambda: not any(thread.name == "evertable-control" for thread in threading.enumerate()))
     assert [message.value for message in told] == [b"0"]
@@ -100,7 +100,7 @@ def test_a_callback_that_raises(
         told.append(message.value)
         raise ValueError(message.value)
 
-    with Listener(topic, {}, fail):
+    with ControlListener(topic, {}, fail):
         produce(topic.name, [b"0", b"1"])
         wait_until(lambda: told == [b"0", b"1"])
     assert f"{topic.name}[0], offset 0 could not be dealt with" in caplog.text

@@ -22,7 +22,7 @@ from evertable.control.messages import (
     keys_of,
     resolve,
 )
-from evertable.control.wiring import Wiring
+from evertable.schema.wiring import Wiring
 
 settings.register_profile("untimed", deadline=None)  # other processes may have the cores
 settings.load_profile("untimed")

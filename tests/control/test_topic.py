@@ -13,10 +13,10 @@ from tests.control.conftest import allow_only, control_topic
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
-from evertable.config.kafka_properties import KafkaProperties
 from evertable.control.messages import ControlMessage
 from evertable.control.topic import ControlTopic, Presence
 from evertable.errors import KafkaUnreachableError, TopicNotFoundError
+from evertable.kafka.properties import KafkaProperties
 
 NewTopic = Callable[..., str]
 

@@ -12,10 +12,10 @@ from confluent_kafka.admin import AclOperation
 from tests.control.conftest import allow_only, control_topic, properties
 
 from evertable.broker import EmbeddedBroker
-from evertable.config.kafka_properties import KafkaProperties
 from evertable.control.topic import ControlTopic
 from evertable.control.writer import Writer
 from evertable.errors import ControlReadOnlyError, EvertableError, KafkaUnreachableError, TopicNotFoundError
+from evertable.kafka.properties import KafkaProperties
 
 NewTopic = Callable[..., str]
 

@@ -14,7 +14,7 @@ from evertable.broker import EmbeddedBroker
 from evertable.config import JoinType
 from evertable.engine.launch import EngineSettings
 from evertable.engine.process import Engine
-from evertable.engine.protocol import Event
+from evertable.engine.protocol import EngineEvent
 from evertable.engine.session import PRODUCER_IDLE
 
 NewGeneration = Callable[..., Generation]
@@ -28,9 +28,9 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 
 
 @pytest.fixture
-def heard(engine: Engine) -> Iterator[list[Event]]:
+def heard(engine: Engine) -> Iterator[list[EngineEvent]]:
     """What the engine has said since the test began."""
-    events: list[Event] = []
+    events: list[EngineEvent] = []
     engine.listen(events.append)
     yield events
     engine.listen(None)

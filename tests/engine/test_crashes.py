@@ -18,17 +18,17 @@ from evertable.broker import EmbeddedBroker
 from evertable.config import JoinType
 from evertable.engine.committed import Ends, committed_in_checkpoint
 from evertable.engine.process import Engine
-from evertable.engine.protocol import Died, Event, Failed, Progress, Started
+from evertable.engine.protocol import Died, EngineEvent, Failed, Progress, Started
 
 
-def committed(heard: list[Event], generations: list[Generation]) -> bool:
+def committed(heard: list[EngineEvent], generations: list[Generation]) -> bool:
     """Each of them an epoch with records."""
     reports = [event for event in heard if isinstance(event, Progress)]
     epochs = {event.generation for event in reports if any((*event.left.values(), *event.right.values()))}
     return epochs >= {generation.number for generation in generations}
 
 
-def told(heard: list[Event], generation: Generation) -> Ends:
+def told(heard: list[EngineEvent], generation: Generation) -> Ends:
     """What the last commit was said to be."""
     reports = (event for event in heard if isinstance(event, Progress) and event.generation == generation.number)
     *_, last = reports
@@ -41,7 +41,7 @@ def follow_all(generations: list[Generation], done: Callable[[], bool]) -> None:
 
 
 def test_kill_9_of_the_jvm_in_mid_stream_loses_and_doubles_nothing(
-    engine: Engine, heard: list[Event], new_generation: NewGeneration, new_topic: Callable[..., str]
+    engine: Engine, heard: list[EngineEvent], new_generation: NewGeneration, new_topic: Callable[..., str]
 ) -> None:
     """All four joins on the same topics, late rows included; killed while records flow, after a commit."""
     topics = (new_topic(3), new_topic(3))
@@ -79,7 +79,7 @@ def slowly(records: list[Sent]) -> Iterator[Sent]:
 
 
 def test_kill_9_of_the_broker_for_15_seconds_needs_no_operator(
-    broker: EmbeddedBroker, heard: list[Event], new_generation: NewGeneration
+    broker: EmbeddedBroker, heard: list[EngineEvent], new_generation: NewGeneration
 ) -> None:
     """Rows resume by themselves, in whatever way the query took it."""
     records = packed(40, number=7)

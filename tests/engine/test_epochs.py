@@ -14,7 +14,7 @@ from tests.waiting import wait_until
 from evertable.broker import EmbeddedBroker
 from evertable.changelog.schema import Side
 from evertable.config import JoinType
-from evertable.engine.protocol import Event, Progress
+from evertable.engine.protocol import EngineEvent, Progress
 
 LONG_S = 3_600
 """An epoch that no test sees end by the clock."""
@@ -25,7 +25,7 @@ def start_long(generation: Generation) -> None:
     generation.engine.start(replace(generation.built.spec, interval_s=LONG_S))
 
 
-def commits(heard: list[Event], generation: Generation) -> list[Progress]:
+def commits(heard: list[EngineEvent], generation: Generation) -> list[Progress]:
     return [event for event in heard if isinstance(event, Progress) and event.generation == generation.number]
 
 
@@ -35,7 +35,7 @@ def users(count: int, partition: int) -> list[Sent]:
 
 @pytest.mark.parametrize("right", [0, 7])
 def test_the_first_epoch_ends_with_what_the_topics_held(
-    heard: list[Event], new_generation: NewGeneration, right: int
+    heard: list[EngineEvent], new_generation: NewGeneration, right: int
 ) -> None:
     """In all partitions, empty ones among them, and only the first: a second commit would take an hour."""
     with new_generation(JoinType.INNER, partitions=3) as generation:
@@ -51,7 +51,7 @@ def test_the_first_epoch_ends_with_what_the_topics_held(
 
 
 def test_a_query_that_is_resumed_commits_what_came_meanwhile_and_goes_on(
-    heard: list[Event], new_generation: NewGeneration
+    heard: list[EngineEvent], new_generation: NewGeneration
 ) -> None:
     """Also where nothing came at all: its first epoch is empty, and there is no second such one."""
     with new_generation(JoinType.INNER, partitions=1) as generation:
@@ -70,7 +70,7 @@ def test_a_query_that_is_resumed_commits_what_came_meanwhile_and_goes_on(
 
 @pytest.mark.parametrize("trigger", ["realtime", "microbatch"])
 def test_topics_without_a_record_are_committed_too(
-    heard: list[Event], new_generation: NewGeneration, trigger: str
+    heard: list[EngineEvent], new_generation: NewGeneration, trigger: str
 ) -> None:
     """A generation is shown once it has committed something; empty ones are no exception."""
     with new_generation(JoinType.INNER, trigger, partitions=2) as generation:
@@ -80,7 +80,7 @@ def test_topics_without_a_record_are_committed_too(
 
 
 def test_the_first_epoch_ends_behind_markers_of_transactions(
-    broker: EmbeddedBroker, heard: list[Event], new_generation: NewGeneration, new_topic: Callable[..., str]
+    broker: EmbeddedBroker, heard: list[EngineEvent], new_generation: NewGeneration, new_topic: Callable[..., str]
 ) -> None:
     """A topic that ends in what is no record: nobody waits for one to come."""
     topics = (new_topic(1), new_topic(1))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from evertable.backoff import growing
 from evertable.engine.failures import classify
-from evertable.engine.retry import growing
 
 JOB = "Job aborted due to stage failure: Task 5 in stage 6.0 failed 1 times, most recent failure: Lost task 5.0: "
 

@@ -15,9 +15,9 @@ from tests.server.viewers import Viewer
 
 from evertable.changelog.schema import Side
 from evertable.config import JoinType
-from evertable.engine.protocol import Event, Progress
+from evertable.engine.protocol import EngineEvent, Progress
 from evertable.generations.feed import Feed
-from evertable.generations.topic_ids import changelog_end
+from evertable.generations.topics import changelog_end
 from evertable.server.live import create_live_app
 from evertable.server.run import ServerThread
 from evertable.tables.catalog import Catalog
@@ -37,7 +37,7 @@ def account(number: int, balance: float) -> Sent:
 def following(generation: Generation, feed: Feed) -> Iterator[None]:
     """Runs the query; its commits are told to the feed."""
 
-    def tell(event: Event) -> None:
+    def tell(event: EngineEvent) -> None:
         if isinstance(event, Progress) and event.generation == generation.number:
             ends = (event.left, event.right)
             committed = {(side, partition): end for side in Side for partition, end in ends[side].items()}

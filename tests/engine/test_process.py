@@ -21,12 +21,12 @@ from evertable.broker import EmbeddedBroker
 from evertable.changelog.schema import Side
 from evertable.config import JoinType
 from evertable.engine.process import Engine
-from evertable.engine.protocol import Event, Progress, command
+from evertable.engine.protocol import EngineEvent, Progress, command
 from evertable.engine.spec import to_wire
 from evertable.errors import NotEnoughSlotsError, QueryFailedError, TopicNotFoundError
 from evertable.generations.build import build, changelog_topics
-from evertable.runtime.jars import jar_paths
-from evertable.runtime.operator import operator_jar
+from evertable.install.jars import jar_paths
+from evertable.install.operator import operator_jar
 
 
 def alive(pid: int) -> bool:
@@ -69,7 +69,7 @@ def test_a_query_that_cannot_start_says_why_and_harms_no_other(
 def test_progress_tells_what_is_committed_on_both_sides(
     engine: Engine, new_generation: NewGeneration, trigger: str
 ) -> None:
-    events: list[Event] = []
+    events: list[EngineEvent] = []
     engine.listen(events.append)
     with new_generation(JoinType.LEFT, trigger, partitions=2) as generation:
         generation.start()

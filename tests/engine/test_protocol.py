@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evertable.config.columns import Column, ColumnType, RecordField
-from evertable.config.joins import JoinType
 from evertable.engine import protocol
-from evertable.engine.protocol import Failed, Progress, Ready, Released, Slots, Started, Stopped
+from evertable.engine.protocol import Failed, Progress, Ready, Released, Started, Stopped, TaskSlots
 from evertable.engine.spec import GenerationSpec, SourceSpec, from_wire, to_wire
+from evertable.schema.columns import Column, ColumnType, RecordField
+from evertable.schema.joins import JoinType
 
 texts = st.text(st.characters(codec="utf-8"))
 numbers = st.integers(0, 2**53)
@@ -21,14 +21,14 @@ events = st.one_of(
     st.builds(Started, numbers, texts, texts),
     st.builds(Progress, numbers, numbers, offsets, offsets),
     st.builds(Failed, numbers, texts, texts, st.booleans()),
-    st.builds(Slots, numbers),
+    st.builds(TaskSlots, numbers),
     st.builds(Stopped, numbers),
     st.builds(Released, numbers),
 )
 
 
 @given(events)
-def test_an_event_is_one_line_and_comes_back_as_it_was(event: protocol.Event) -> None:
+def test_an_event_is_one_line_and_comes_back_as_it_was(event: protocol.EngineEvent) -> None:
     line = protocol.encode(event)
     assert line.count(b"\n") == 1
     assert protocol.decode(line) == event

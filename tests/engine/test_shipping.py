@@ -6,8 +6,8 @@ from pathlib import Path
 from zipfile import ZipFile
 
 from evertable.engine.shipping import without_ours
-from evertable.runtime.jars import jar_paths
-from evertable.runtime.operator import operator_jar
+from evertable.install.jars import jar_paths
+from evertable.install.operator import operator_jar
 
 
 def names(jar: Path) -> set[str]:

@@ -19,7 +19,7 @@ from tests.engine.test_protocol import spec
 
 from evertable.engine.launch import EngineSettings
 from evertable.engine.process import Engine
-from evertable.engine.protocol import Died, Event, Failed, Ready, Started
+from evertable.engine.protocol import Died, EngineEvent, Failed, Ready, Started
 from evertable.errors import EngineError, NotEnoughSlotsError, QueryFailedError
 
 
@@ -27,7 +27,7 @@ class Supervised:
     """An engine with a fake child, and what it has said; ``delays`` notes the waits it was given."""
 
     def __init__(self, log: Path, *habits: str, delay_s: float = 0.01, master: str = "local[*]") -> None:
-        self.events: list[Event] = []
+        self.events: list[EngineEvent] = []
         self.delays_given = 0
         self._delay_s = delay_s
         program = (sys.executable, str(Path(__file__).with_name("fake_child.py")), *habits)
@@ -37,7 +37,7 @@ class Supervised:
         self.delays_given += 1
         return itertools.repeat(self._delay_s)
 
-    def count(self, kind: type[Event]) -> int:
+    def count(self, kind: type[EngineEvent]) -> int:
         return sum(isinstance(event, kind) for event in self.events)
 
     def wait(self, done: Callable[[], bool]) -> None:
@@ -238,7 +238,7 @@ def test_slots_are_counted_over_all_generations(supervise: Callable[..., Supervi
 def test_a_listener_that_fails_harms_nobody(supervise: Callable[..., Supervised]) -> None:
     supervised = supervise()
 
-    def fail(event: Event) -> None:
+    def fail(event: EngineEvent) -> None:
         raise RuntimeError(str(event))
 
     supervised.engine.listen(fail)

@@ -17,11 +17,11 @@ from evertable.changelog.changes import Changes
 from evertable.changelog.coverage import Span
 from evertable.changelog.decode import Decoder
 from evertable.changelog.encode import Encoder, RecordOf
-from evertable.changelog.resumption import ChangelogEnd, Resumption
+from evertable.changelog.resumption import ChangelogEnd, ResumeCheck
 from evertable.changelog.schema import ChangelogSchema, Side
-from evertable.config.joins import JoinType
 from evertable.errors import ChangelogError, NotAuthorizedError
 from evertable.generations.feed import Feed
+from evertable.schema.joins import JoinType
 from evertable.tables.generation import GenerationTables
 
 SCHEMA = ChangelogSchema(*COLUMNS, JoinType.LEFT)
@@ -180,7 +180,7 @@ def test_few_commits_are_kept_however_long_the_reader_stands_still() -> None:
 def test_a_resumed_changelog_is_read_to_its_end_before_it_is_shown() -> None:
     """Also where no source record is left that could be waited for."""
     reader, told = Given(), threading.Event()
-    resumption = Resumption(ChangelogEnd("id", {0: len(LINES)}), {})
+    resumption = ResumeCheck(ChangelogEnd("id", {0: len(LINES)}), {})
     tables = GenerationTables(*INPUTS, JoinType.LEFT)
     with Feed(reader, tables, CaughtUp({}), on_caught_up=told.set, resumption=resumption) as feed:
         feed.committed({(Side.LEFT, 0): 1}, {0: len(LINES)})
@@ -195,7 +195,7 @@ def test_a_resumed_changelog_is_read_to_its_end_before_it_is_shown() -> None:
 def test_a_changelog_that_lacks_a_committed_record_is_not_resumed() -> None:
     """The query would never write it again, and nobody would miss it."""
     reader, failures = Given(), list[Exception]()
-    resumption = Resumption(ChangelogEnd("id", {0: 1}), {(Side.LEFT, 0): 4})
+    resumption = ResumeCheck(ChangelogEnd("id", {0: 1}), {(Side.LEFT, 0): 4})
     tables = GenerationTables(*INPUTS, JoinType.LEFT)
     with Feed(reader, tables, CaughtUp({}), on_failure=failures.append, resumption=resumption):
         reader.queue.put(Decoder(SCHEMA).decode([Encoder(SCHEMA).row(RecordOf(Side.LEFT, 0, 3, 0), ["u1", "Ada", 36])]))

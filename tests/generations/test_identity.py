@@ -11,11 +11,13 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
-from evertable.changelog.trouble import Admin
 from evertable.config import Config
 from evertable.errors import KafkaUnreachableError, TopicNotFoundError
-from evertable.generations.identity import Identity, from_json, identity_of, mismatch, to_json
-from evertable.generations.topic_ids import topic_id, topic_ids
+from evertable.generations.identity import identity_of
+from evertable.generations.topics import topic_ids
+from evertable.kafka.admin import Admin
+from evertable.kafka.topics import topic_id
+from evertable.state.identity import Identity, from_json, mismatch, to_json
 
 OFFSETS = {0: 5, 1: 0}, {0: 7}
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from tests.generations.test_life import live_on
+from tests.generations.test_lifecycle import live_on
 from tests.reference.histories import COLUMNS
 from tests.tables.test_generation import INPUTS
 
 from evertable.changelog.decode import Decoder
 from evertable.changelog.encode import Encoder, RecordOf
 from evertable.changelog.schema import ChangelogSchema, Side
-from evertable.config.joins import JoinType
 from evertable.config.names import OwnTopics
 from evertable.control.messages import ControlKeys
-from evertable.control.wiring import Wiring
-from evertable.generations.desk import LOGS, STATUS, Desk
-from evertable.generations.display import Display
 from evertable.generations.review import ENOUGH, Figures, Kind, Review, SourceFigures, compare, find_broken_topics
+from evertable.generations.status import StatusReporter
+from evertable.generations.status_tables import LOGS, STATUS, StatusTables
+from evertable.schema.joins import JoinType
+from evertable.schema.wiring import Wiring
 from evertable.tables.generation import GenerationTables
 
 SCHEMA = ChangelogSchema(*COLUMNS, JoinType.LEFT)
@@ -159,9 +159,9 @@ def test_rejections_are_counted_by_column() -> None:
 def test_the_log_says_it_once_and_the_status_as_long_as_it_is_so() -> None:
     told = Told()
     wiring = Wiring("users_v1", "accounts_v1", JoinType.LEFT)
-    life, desk = (
+    life, status_tables = (
         live_on(wiring),
-        Desk(ControlKeys("usersTopic", "accountsTopic", OwnTopics("e", "a", "")), lambda: None),
+        StatusTables(ControlKeys("usersTopic", "accountsTopic", OwnTopics("e", "a", "")), lambda: None),
     )
     feed = SimpleNamespace(
         tables=told.tables, is_caught_up=True, is_full=False, kept_out="", newest=1.0, is_replaying=False
@@ -180,14 +180,18 @@ def test_the_log_says_it_once_and_the_status_as_long_as_it_is_so() -> None:
         created="",
         published="",
     )
-    display = Display(life, desk, {running.number: running}, lambda record: None, None)
+    display = StatusReporter(life, status_tables, {running.number: running}, lambda record: None, None)
     told.rejected(3)
     display.show()
     display.show()
-    [(_, level, said)] = desk.tables[LOGS].rows()
+    [(_, level, said)] = status_tables.tables[LOGS].rows()
     assert (level, said[:31]) == ("WARN", "Generation 1: All 3 records of ")
-    assert desk.tables[STATUS].rows()[0][-1].startswith("All 3 records of 'users_v1' (users) were rejected, the latest")
+    assert (
+        status_tables.tables[STATUS]
+        .rows()[0][-1]
+        .startswith("All 3 records of 'users_v1' (users) were rejected, the latest")
+    )
     told.rows(1, "u1", "Ada", 36)
     display.show()
-    assert desk.tables[STATUS].rows()[0][-1] == ""
-    assert len(desk.tables[LOGS].rows()) == 1
+    assert status_tables.tables[STATUS].rows()[0][-1] == ""
+    assert len(status_tables.tables[LOGS].rows()) == 1

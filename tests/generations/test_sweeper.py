@@ -13,7 +13,7 @@ from evertable.generations import sweeper as module
 from evertable.generations.sweeper import Sweeper
 
 
-class Site:
+class GenerationContext:
     """Producers that are closed when told, and a Kafka that may be away."""
 
     def __init__(self) -> None:
@@ -34,56 +34,56 @@ class Site:
 
 
 @pytest.fixture
-def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[GenerationContext]:
     monkeypatch.setattr(module, "AGAIN_S", 0.01)
-    made = Site()
+    made = GenerationContext()
     yield made
     made.closed.set()
     made.sweeper.close()
 
 
-def test_nothing_is_deleted_before_its_producer_is_closed(site: Site) -> None:
-    site.sweeper.take(1)
-    site.sweeper.take(2)
-    assert site.deleted == []
-    site.closed.set()
-    wait_until(lambda: site.deleted == [1, 2])
+def test_nothing_is_deleted_before_its_producer_is_closed(context: GenerationContext) -> None:
+    context.sweeper.take(1)
+    context.sweeper.take(2)
+    assert context.deleted == []
+    context.closed.set()
+    wait_until(lambda: context.deleted == [1, 2])
 
 
-def test_it_is_tried_until_kafka_is_back_and_told_once(site: Site) -> None:
-    site.away = True
-    site.closed.set()
-    site.sweeper.take(7)
-    wait_until(lambda: site.said)
-    site.away = False
-    wait_until(lambda: site.deleted == [7])
-    wait_until(lambda: len(site.said) > 1)
-    assert [line.split(": ")[0] for line in site.said] == [
+def test_it_is_tried_until_kafka_is_back_and_told_once(context: GenerationContext) -> None:
+    context.away = True
+    context.closed.set()
+    context.sweeper.take(7)
+    wait_until(lambda: context.said)
+    context.away = False
+    wait_until(lambda: context.deleted == [7])
+    wait_until(lambda: len(context.said) > 1)
+    assert [line.split(": ")[0] for line in context.said] == [
         "What is left of generation 7 is not deleted yet",
         "What was left of generation 7 is deleted",
     ]
-    assert site.said[0].startswith("What is left of generation 7 is not deleted yet: ")
+    assert context.said[0].startswith("What is left of generation 7 is not deleted yet: ")
 
 
-def test_closing_deletes_what_is_left_but_does_not_wait_for_kafka(site: Site) -> None:
-    site.closed.set()
-    site.sweeper.take(1)
-    site.sweeper.close()
-    assert site.deleted == [1]
+def test_closing_deletes_what_is_left_but_does_not_wait_for_kafka(context: GenerationContext) -> None:
+    context.closed.set()
+    context.sweeper.take(1)
+    context.sweeper.close()
+    assert context.deleted == [1]
 
 
-def test_closing_ends_also_while_kafka_is_away(site: Site) -> None:
-    site.away = True
-    site.closed.set()
-    site.sweeper.take(1)
-    site.sweeper.close(30)
-    assert not site.sweeper._thread.is_alive()
-    assert site.deleted == []
+def test_closing_ends_also_while_kafka_is_away(context: GenerationContext) -> None:
+    context.away = True
+    context.closed.set()
+    context.sweeper.take(1)
+    context.sweeper.close(30)
+    assert not context.sweeper._thread.is_alive()
+    assert context.deleted == []
 
 
-def test_what_is_another_ones_is_not_deleted(site: Site) -> None:
-    site.sweeper.take(1)
-    site.sweeper.drop()
-    site.closed.set()
-    site.sweeper.close()
-    assert site.deleted == []
+def test_what_is_another_ones_is_not_deleted(context: GenerationContext) -> None:
+    context.sweeper.take(1)
+    context.sweeper.drop()
+    context.closed.set()
+    context.sweeper.close()
+    assert context.deleted == []

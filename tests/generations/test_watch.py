@@ -17,10 +17,10 @@ from evertable.changelog.caught_up import SourcePartition
 from evertable.changelog.schema import Side
 from evertable.config import Config
 from evertable.generations.identity import identity_of
-from evertable.generations.observed import (
+from evertable.generations.source_events import (
     Change,
-    KafkaAway,
-    KafkaBack,
+    KafkaLost,
+    KafkaRegained,
     Observed,
     PartitionsGrew,
     Report,
@@ -31,7 +31,7 @@ from evertable.generations.observed import (
     TopicRecreated,
     Truncated,
 )
-from evertable.generations.topic_ids import topic_ids
+from evertable.generations.topics import topic_ids
 from evertable.generations.watch import TopicWatch
 
 USERS = 7, "users", "u1"
@@ -218,6 +218,6 @@ def test_a_broker_that_is_away_is_two_reports(own_broker: EmbeddedBroker) -> Non
         own_broker.kill()
         wait_until(lambda: len(watching.reports) == 3)
     servers = own_broker.bootstrap
-    assert [type(report) for report in watching.reports] == [KafkaAway, KafkaBack, KafkaAway]
+    assert [type(report) for report in watching.reports] == [KafkaLost, KafkaRegained, KafkaLost]
     assert str(watching.reports[0]).startswith(f"[KAFKA_UNREACHABLE] Kafka at {servers} does not answer")
-    assert watching.reports[1] == KafkaBack(servers)
+    assert watching.reports[1] == KafkaRegained(servers)

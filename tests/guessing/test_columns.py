@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evertable.config.columns import parse_columns
 from evertable.guessing.columns import Sample, looked_at
+from evertable.schema.columns import parse_columns
 
 
 def of(*values: object) -> Sample:

@@ -11,11 +11,11 @@ import pytest
 from evertable.changelog.changes import Changes
 from evertable.changelog.decode import Decoder
 from evertable.changelog.schema import ChangelogSchema
-from evertable.config.columns import Column
-from evertable.config.joins import JoinType
 from evertable.engine.plan import column_layout
-from evertable.runtime.java import find_java
-from evertable.runtime.operator import operator_jar
+from evertable.install.java import find_java
+from evertable.install.operator import operator_jar
+from evertable.schema.columns import Column
+from evertable.schema.joins import JoinType
 
 Parse = Callable[..., Changes]
 

@@ -13,7 +13,7 @@ from tests.jvm.conftest import Parse
 from tests.reference.records import Reject, SourceRecord, meaning
 
 from evertable.changelog.changes import Changes
-from evertable.config.columns import Column, ColumnType, RecordField
+from evertable.schema.columns import Column, ColumnType, RecordField
 
 COLUMNS = (
     Column("s", ColumnType.parse("string")),

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from evertable import __version__
-from evertable.config.columns import Column, ColumnType, Kind
 from evertable.errors import FilterError, NothingBeforeError, NotReadyError, RequestError
 from evertable.protocol import answers
 from evertable.protocol.answers import Stamp
@@ -32,6 +31,7 @@ from evertable.protocol.frames import (
 from evertable.protocol.page import PageRows, page_tail
 from evertable.protocol.patch import Patch, patch_tail
 from evertable.protocol.values import MAX_TEXT
+from evertable.schema.columns import Column, ColumnType, Kind
 from evertable.views.view import View
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "PROTOCOL.md").read_text()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from evertable.config.columns import Column, ColumnType, Kind
 from evertable.errors import TableNotFoundError
 from evertable.protocol import answers
 from evertable.protocol.answers import Stamp
 from evertable.protocol.page import Page, PageRows, page_tail
+from evertable.schema.columns import Column, ColumnType, Kind
 
 COLUMNS = (Column('na"me', ColumnType(Kind.STRING)), Column("sum", ColumnType(Kind.DECIMAL, 9, 2)))
 

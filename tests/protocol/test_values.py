@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.changelog.strategies import columns, values
 
-from evertable.config.columns import Column, ColumnType
 from evertable.protocol.decoding import from_json, rows_from_json
 from evertable.protocol.values import MAX_SAFE, MAX_TEXT, rows_of
+from evertable.schema.columns import Column, ColumnType
 from evertable.tables.table import schema_of
 
 

@@ -10,7 +10,7 @@ from tests.reference.joins import Joined
 
 from evertable.changelog.changes import Changes
 from evertable.changelog.schema import Side
-from evertable.config.joins import JoinType
+from evertable.schema.joins import JoinType
 
 
 @dataclass

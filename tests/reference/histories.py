@@ -15,7 +15,7 @@ from tests.reference.outcome import Placed
 from tests.reference.records import SourceRecord
 
 from evertable.changelog.schema import Side
-from evertable.config.columns import Column, ColumnType
+from evertable.schema.columns import Column, ColumnType
 
 PARTITIONS = 3
 KEY = "userId"

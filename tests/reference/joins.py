@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evertable.changelog.ids import row_id
-from evertable.config.joins import JoinType
+from evertable.schema.joins import JoinType
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from tests.reference.records import Reject, SourceRecord, meaning
 from evertable.changelog.encode import Encoder, Match, RecordOf
 from evertable.changelog.ids import row_id
 from evertable.changelog.schema import ChangelogSchema, Side
-from evertable.config.joins import JoinType
+from evertable.schema.joins import JoinType
 
 
 class Member(NamedTuple):

@@ -11,8 +11,8 @@ from tests.reference.joins import Joined, Row, join
 from tests.reference.records import Reject, SourceRecord, meaning
 
 from evertable.changelog.schema import Side
-from evertable.config.columns import Column
-from evertable.config.joins import JoinType
+from evertable.schema.columns import Column
+from evertable.schema.joins import JoinType
 
 Placed = tuple[Side, SourceRecord]
 

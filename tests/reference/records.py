@@ -14,7 +14,7 @@ from tests.reference.json_text import BLANK, NotJsonError, Token, TooDeepError, 
 from tests.reference.values import FaultError, value_of
 
 from evertable.changelog.ids import MAX_OFFSET, MAX_PARTITION
-from evertable.config.columns import Column, RecordField
+from evertable.schema.columns import Column, RecordField
 
 MAX_TIMESTAMP = (2**63 - 1) // 1000  # milliseconds; Spark counts microseconds
 

@@ -14,7 +14,7 @@ from tests.reference.outcome import Outcome, expected, outcome_of
 
 from evertable.changelog.decode import Decoder
 from evertable.changelog.schema import ChangelogSchema
-from evertable.config.joins import JoinType
+from evertable.schema.joins import JoinType
 
 KEYS = (KEY, KEY)
 

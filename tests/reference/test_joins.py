@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.reference.joins import Row, join
 
-from evertable.config.joins import JoinType
+from evertable.schema.joins import JoinType
 
 ANN, BOB, ANN_AGAIN, NOBODY = Row(0, 0, 100, "ann"), Row(1, 0, 100, "bob"), Row(0, 1, 300, "ann"), Row(2, 0, 100, None)
 USERS = [ANN, BOB, ANN_AGAIN, NOBODY]

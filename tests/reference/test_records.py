@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.reference.records import Reject, SourceRecord, meaning
 
-from evertable.config.columns import Column, ColumnType, RecordField
+from evertable.schema.columns import Column, ColumnType, RecordField
 
 USERS = (Column("userId", ColumnType.parse("string")), Column("age", ColumnType.parse("long")))
 

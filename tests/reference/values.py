@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 from tests.reference.json_text import Token, compact, unquoted
 
-from evertable.config.columns import ColumnType, Kind
+from evertable.schema.columns import ColumnType, Kind
 
 MAX_DECIMAL_LENGTH = 1000
 

@@ -31,7 +31,7 @@ from tests.serving.rig import Records
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker, Issuer, Listener, Security
-from evertable.config.kafka_oauth import OLD_HANDLER
+from evertable.kafka.oauth import OLD_HANDLER
 
 USER = "evertable"
 PASSWORD = "hunter2-planted"  # noqa: S105 - nobody's

@@ -12,8 +12,8 @@ from tests.security.conftest import TOPIC, Secured
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
-from evertable.config.kafka_properties import KafkaProperties
 from evertable.errors import BrokerError
+from evertable.kafka.properties import KafkaProperties
 
 LISTENERS = ["certificate", "plain", "scram", "tokens"]
 

@@ -22,12 +22,12 @@ from tests.waiting import wait_until
 from evertable.changelog.reader import ChangelogReader
 from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.config import Config
-from evertable.config.columns import Column, ColumnType
-from evertable.config.joins import JoinType
 from evertable.errors import NotAuthorizedError
 from evertable.generations.identity import identity_of
-from evertable.generations.observed import Report
+from evertable.generations.source_events import Report
 from evertable.generations.watch import TopicWatch
+from evertable.schema.columns import Column, ColumnType
+from evertable.schema.joins import JoinType
 
 
 def heard(lines: Iterable[str], *words: str) -> int:

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from evertable.config.columns import Column, parse_columns
 from evertable.config.server import Server
+from evertable.schema.columns import Column, parse_columns
 from evertable.server.app import create_app
 from evertable.server.run import ServerThread
 from evertable.tables.bounded import BoundedTable

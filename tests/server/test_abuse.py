@@ -22,9 +22,9 @@ from tests.server.test_stalled import memory
 from tests.server.viewers import Viewer, live
 from tests.waiting import wait_until
 
-from evertable.config.columns import parse_columns
+from evertable.live.hub import Hub
 from evertable.protocol.values import MAX_TEXT
-from evertable.server.hub import Hub
+from evertable.schema.columns import parse_columns
 from evertable.server.socket import Sockets
 from evertable.tables.bounded import BoundedTable
 

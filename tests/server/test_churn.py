@@ -15,7 +15,7 @@ from tests.views.naive import Naive
 
 from evertable.changelog.decode import Decoder
 from evertable.changelog.schema import ChangelogSchema
-from evertable.config.joins import JoinType
+from evertable.schema.joins import JoinType
 from evertable.tables.catalog import Catalog
 from evertable.tables.generation import GenerationTables
 from evertable.views.filters import parse

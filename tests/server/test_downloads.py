@@ -10,7 +10,7 @@ import httpx
 import pytest
 from tests.server.conftest import Serve, table
 
-from evertable.config.columns import parse_columns
+from evertable.schema.columns import parse_columns
 from evertable.server.run import ServerThread
 from evertable.tables.bounded import BoundedSnapshot, BoundedTable
 from evertable.tables.catalog import Catalog

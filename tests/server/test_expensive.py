@@ -18,11 +18,11 @@ from tests.waiting import PATIENCE_S, wait_until
 
 from evertable.changelog.changes import NO_PAIRS, NO_REJECTS, Changes
 from evertable.changelog.schema import ChangelogSchema
-from evertable.config.columns import parse_columns
-from evertable.config.joins import JoinType
+from evertable.live.workers import Workers
+from evertable.schema.columns import parse_columns
+from evertable.schema.joins import JoinType
 from evertable.server.live import create_live_app
 from evertable.server.run import ServerThread
-from evertable.server.workers import Workers
 from evertable.tables.bounded import BoundedSnapshot, BoundedTable
 from evertable.tables.catalog import Catalog
 from evertable.tables.generation import GenerationTables, Input

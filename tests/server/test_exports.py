@@ -19,9 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.server.conftest import Serve, table
 
-from evertable.config.columns import Column, parse_columns
 from evertable.protocol.decoding import from_json
 from evertable.protocol.values import rows_of
+from evertable.schema.columns import Column, parse_columns
 from evertable.server.exports import Extract, Format
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog

@@ -13,11 +13,11 @@ from tests.server.conftest import USERS, settings, table
 from tests.server.test_socket import catalog_of, numbered
 from tests.server.watchers import LARGE, SORTED, Sleeper, Watcher, run, running, wait_until
 
+from evertable.live import hub as hub_module
+from evertable.live.hub import TOTALS_S, Hub
+from evertable.live.live_view import Binding, LiveView, Look
+from evertable.live.orders import EVERY_S, SHARE, Order
 from evertable.protocol.answers import Stamp
-from evertable.server import hub as hub_module
-from evertable.server.hub import TOTALS_S, Hub
-from evertable.server.orders import EVERY_S, SHARE, Order
-from evertable.server.shared import Binding, LiveView, Look
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.pieces import Check
 from evertable.tables.table import Slots

@@ -10,9 +10,9 @@ from tests.server.conftest import USERS, table
 from tests.server.test_socket import catalog_of, numbered
 from tests.server.watchers import LARGE, SORTED, Gate, Watcher, run, running, wait_until
 
-from evertable.server import hub as hub_module
-from evertable.server.orders import Order
-from evertable.server.shared import LiveView
+from evertable.live import hub as hub_module
+from evertable.live.live_view import LiveView
+from evertable.live.orders import Order
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog
 from evertable.views.view import View

@@ -10,9 +10,9 @@ from tests.server.conftest import USERS, table
 from tests.server.test_socket import catalog_of, numbered
 from tests.server.watchers import LARGE, SORTED, Gate, Watcher, run, running, wait_until
 
-from evertable.server import hub as hub_module
-from evertable.server.orders import Order
-from evertable.server.shared import LiveView, Look, News
+from evertable.live import hub as hub_module
+from evertable.live.live_view import LiveView, Look, News
+from evertable.live.orders import Order
 from evertable.tables.bounded import BoundedTable
 from evertable.views.view import View
 
@@ -172,7 +172,7 @@ def test_what_a_worker_could_not_do_is_tried_again(monkeypatch: pytest.MonkeyPat
                     gate.failing = True
                     gate.opened.set()
                     if method == "compute":
-                        patched.setattr("evertable.server.orders.EVERY_S", 0.001)
+                        patched.setattr("evertable.live.orders.EVERY_S", 0.001)
                     failing = Watcher(hub, view)
                     await wait_until(lambda: len(logs) > 1)
                     if method == "compute":

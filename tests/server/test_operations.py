@@ -10,8 +10,8 @@ import httpx
 import pytest
 from tests.server.conftest import Serve, table
 
-from evertable.config.columns import parse_columns
 from evertable.errors import EvertableError, KafkaUnreachableError, NothingBeforeError, RequestError
+from evertable.schema.columns import parse_columns
 from evertable.server import operations
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog

@@ -13,7 +13,7 @@ from tests.server.conftest import settings as server_settings
 from tests.server.conftest import table
 from tests.server.test_openapi import accept, go_back, topics
 
-from evertable.config.columns import parse_columns
+from evertable.schema.columns import parse_columns
 from evertable.server.live import create_live_app
 from evertable.server.openapi import description
 from evertable.server.run import ServerThread

@@ -13,10 +13,10 @@ import pytest
 from tests.server.conftest import USERS
 from tests.server.viewers import Picture
 
+from evertable.live.live_view import LiveView, Look, News, Seen, Subscription
+from evertable.live.orders import Orders
+from evertable.live.workers import Workers
 from evertable.protocol import answers
-from evertable.server.orders import Orders
-from evertable.server.shared import LiveView, Look, News, Seen, Subscription
-from evertable.server.workers import Workers
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog
 from evertable.tables.table import Slots
@@ -67,7 +67,7 @@ class Taker:
         return tail.kind
 
 
-class Desk:
+class StatusTables:
     """All views of one name, and what the hub would do with them."""
 
     def __init__(self, seed: int) -> None:
@@ -175,33 +175,33 @@ def shown(view: LiveView) -> tuple[int, Rows]:
 @pytest.mark.parametrize("seed", range(HISTORIES))
 def test_pages_stay_right(seed: int) -> None:
     """While rows come, change and go, names flip to and fro, and viewers come, change and take frames now and then."""
-    desk = Desk(seed)
+    status_tables = StatusTables(seed)
     for _ in range(60):
-        chance = desk.random.random()
+        chance = status_tables.random.random()
         if chance < 0.4:
-            desk.write()
+            status_tables.write()
         elif chance < 0.45:
-            desk.flip()
+            status_tables.flip()
         elif chance < 0.55:
-            desk.compute(desk.random.choice(desk.views))
+            status_tables.compute(status_tables.random.choice(status_tables.views))
         elif chance < 0.6:
-            desk.join(desk.random.choice(desk.views))
+            status_tables.join(status_tables.random.choice(status_tables.views))
         elif chance < 0.7:
-            desk.change(desk.random.choice(desk.takers))
+            status_tables.change(status_tables.random.choice(status_tables.takers))
         elif chance < 0.9:
-            desk.round()
+            status_tables.round()
         else:
-            for taker in desk.random.sample(desk.takers, len(desk.takers) // 2):
+            for taker in status_tables.random.sample(status_tables.takers, len(status_tables.takers) // 2):
                 taker.take()
-    for view in desk.views:
-        desk.look(view)
-        desk.compute(view)
-    desk.round()
-    for taker in desk.takers:
+    for view in status_tables.views:
+        status_tables.look(view)
+        status_tables.compute(view)
+    status_tables.round()
+    for taker in status_tables.takers:
         taker.take()
         assert not taker.view.lacks(taker.subscription), "one frame brings all that was missed"
-        assert (taker.picture.total, taker.picture.rows) == desk.expected(taker.view)
-        assert taker.picture.page["publication"] == desk.catalog.current.number
+        assert (taker.picture.total, taker.picture.rows) == status_tables.expected(taker.view)
+        assert taker.picture.page["publication"] == status_tables.catalog.current.number
 
 
 def one(view: View, table: BoundedTable) -> tuple[LiveView, Catalog, Orders]:

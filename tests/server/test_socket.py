@@ -12,8 +12,8 @@ from tests.server.viewers import WAIT_S, Viewer, live
 from tests.waiting import wait_until
 from websockets.exceptions import ConnectionClosed
 
-from evertable.server import hub as hub_module
-from evertable.server.orders import Order
+from evertable.live import hub as hub_module
+from evertable.live.orders import Order
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog
 from evertable.tables.pieces import Check

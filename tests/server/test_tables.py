@@ -11,7 +11,7 @@ import httpx
 import pytest
 from tests.server.conftest import PEOPLE, Serve, settings, table
 
-from evertable.config.columns import parse_columns
+from evertable.schema.columns import parse_columns
 from evertable.server import rest
 from evertable.server.app import create_app
 from evertable.server.run import ServerThread

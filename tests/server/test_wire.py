@@ -22,10 +22,10 @@ from tests.waiting import wait_until
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
+from evertable.live.hub import Hub
 from evertable.server import heads, run
 from evertable.server import socket as socket_module
 from evertable.server import wire as wire_module
-from evertable.server.hub import Hub
 from evertable.server.socket import Socket
 from evertable.server.wire import WireProtocol, wire_of
 from evertable.tables.bounded import BoundedTable

@@ -10,7 +10,7 @@ import pytest
 from tests.server.watchers import run, wait_until
 
 from evertable.errors import QueryTimeoutError
-from evertable.server.workers import Workers
+from evertable.live.workers import Workers
 from evertable.tables.pieces import Check
 
 

@@ -12,8 +12,8 @@ from tests.server.conftest import Serve, settings
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
+from evertable.live.hub import Hub
 from evertable.protocol.frames import SUBPROTOCOL
-from evertable.server.hub import Hub
 from evertable.server.run import ServerThread
 from evertable.server.socket import Sockets
 from evertable.tables.catalog import Catalog

@@ -13,10 +13,10 @@ import pytest
 from tests.server.conftest import settings
 from tests.server.viewers import Picture
 
+from evertable.live.hub import Hub
+from evertable.live.live_view import BEGINNING, LiveView, Subscription
 from evertable.protocol import answers
 from evertable.protocol.answers import Stamp
-from evertable.server.hub import Hub
-from evertable.server.shared import BEGINNING, LiveView, Subscription
 from evertable.tables.catalog import Catalog
 from evertable.views.view import View
 

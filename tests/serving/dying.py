@@ -8,15 +8,15 @@ import sys
 from typing import Any
 from unittest import mock
 
+from evertable.application import Application
 from evertable.cli import main
-from evertable.generations.serving import Serving
 
 
 def die_at_the_flip(moment: str, generation: int) -> None:
     """Kills the whole process group with -9, right before or right after this generation is shown."""
-    flip = Serving._flip
+    flip = Application._flip
 
-    def fatal(self: Serving, hub: Any, number: int, *rest: Any) -> int:
+    def fatal(self: Application, hub: Any, number: int, *rest: Any) -> int:
         if (moment, number) == ("before", generation):
             os.killpg(0, signal.SIGKILL)
         publication = flip(self, hub, number, *rest)
@@ -24,7 +24,7 @@ def die_at_the_flip(moment: str, generation: int) -> None:
             os.killpg(0, signal.SIGKILL)
         return publication
 
-    mock.patch.object(Serving, "_flip", fatal).start()
+    mock.patch.object(Application, "_flip", fatal).start()
 
 
 if __name__ == "__main__":

@@ -17,9 +17,9 @@ from confluent_kafka.admin import AdminClient
 from tests.reference.joins import Row, join
 from tests.serving.rig import App
 
-from evertable.config.joins import JoinType
 from evertable.generations.orchestrator import Orchestrator
-from evertable.generations.running import Site
+from evertable.generations.running import GenerationContext
+from evertable.schema.joins import JoinType
 from evertable.tables.generation import GenerationTables
 from evertable.tables.table import Snapshot
 
@@ -39,8 +39,8 @@ def orchestrator(app: App) -> Orchestrator:
     return found
 
 
-def site(app: App) -> Site:
-    return orchestrator(app)._site
+def site(app: App) -> GenerationContext:
+    return orchestrator(app)._context
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from confluent_kafka import Producer
 from tests.server.schemas import problems
 from tests.waiting import wait_until
 
+from evertable.application import Application
 from evertable.config import Config
-from evertable.generations.serving import Serving
 from evertable.server.openapi import description
 
 DESCRIPTION = description()
@@ -146,7 +146,7 @@ class App(Http):
         self.config = config
         self.failure: BaseException | None = None
         self._up = threading.Event()
-        self._serving = Serving(config, on_up=self._is_up, **options)
+        self._serving = Application(config, on_up=self._is_up, **options)
         self._thread = threading.Thread(target=self._run, name="test-serving", daemon=True)
 
     def _is_up(self, url: str) -> None:

@@ -20,7 +20,7 @@ from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
 from evertable.config import Config
-from evertable.config.joins import JoinType
+from evertable.schema.joins import JoinType
 
 SWAPS, VIEWERS, PER_SECOND = 20, 20, 500
 TABLES = ("users_ui", "accounts_ui", "final_ui")

@@ -16,7 +16,7 @@ from tests.serving.trouble import delete_topic, fresh_name, jvm_of, make_topic, 
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
-from evertable.generations import standstills
+from evertable.generations import stall_monitor as standstills
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Trouble for apps: topics that come and go, changelogs that do not come, Spark killed."""
+"""Faults for apps: topics that come and go, changelogs that do not come, Spark killed."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from tests.state.test_state import RECORDS
 from evertable.broker import EmbeddedBroker
 from evertable.config import KafkaProperties
 from evertable.state.records import LastOwner, Owner
-from evertable.state.state import State
+from evertable.state.state import AppState
 from evertable.state.state_topic import StateTopic
 
 FOR_EVER = 10_000.0
@@ -73,5 +73,5 @@ def app() -> str:
     return f"app-{uuid.uuid4()}"
 
 
-def numbers(state: State) -> int:
+def numbers(state: AppState) -> int:
     return state.last_generation

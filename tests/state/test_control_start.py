@@ -7,34 +7,34 @@ from dataclasses import replace
 from tests.generations.test_identity import identity
 
 from evertable.config import JoinType
-from evertable.control.wiring import Wiring
-from evertable.generations.identity import Identity
+from evertable.schema.wiring import Wiring
 from evertable.state.control_start import ControlStart, control_start
+from evertable.state.identity import Identity
 from evertable.state.records import ControlOffset, LiveRecord
-from evertable.state.state import State
+from evertable.state.state import AppState
 
 OWN, SHARED = "evertable.shop.control", "shared"
 
 
-def remembered(*records: ControlOffset, live: LiveRecord | None = None) -> State:
-    return State(control={record.partition: record for record in records}, live=live)
+def remembered(*records: ControlOffset, live: LiveRecord | None = None) -> AppState:
+    return AppState(control={record.partition: record for record in records}, live=live)
 
 
 def live(made_of: Identity) -> LiveRecord:
     return LiveRecord(1, Wiring("u", "a", JoinType.LEFT), made_of, "c", 1, "k", "", "")
 
 
-def own(state: State, topic_id: str | None = "new") -> ControlStart:
+def own(state: AppState, topic_id: str | None = "new") -> ControlStart:
     return control_start(state, OWN, topic_id, is_own=True)
 
 
-def shared(state: State, topic_id: str | None = "new") -> ControlStart:
+def shared(state: AppState, topic_id: str | None = "new") -> ControlStart:
     return control_start(state, SHARED, topic_id, is_own=False)
 
 
 def test_without_state_an_own_topic_counts_from_its_beginning_and_a_shared_one_from_its_end() -> None:
-    assert own(State()) == ControlStart()
-    assert shared(State()) == ControlStart(from_end=True)
+    assert own(AppState()) == ControlStart()
+    assert shared(AppState()) == ControlStart(from_end=True)
 
 
 def test_the_same_topic_is_read_on() -> None:

@@ -9,12 +9,13 @@ import pytest
 from tests.generations.test_identity import identity
 
 import evertable
-from evertable.config.joins import JoinType
-from evertable.control.wiring import Wiring
 from evertable.errors import StateFormatError
+from evertable.schema.joins import JoinType
+from evertable.schema.wiring import Wiring
 from evertable.state.records import (
     LONGEST_TEXT,
     ControlOffset,
+    ControlResult,
     GenerationRow,
     LastOwner,
     LiveRecord,
@@ -22,11 +23,10 @@ from evertable.state.records import (
     Owner,
     PreviousWiring,
     Record,
-    Verdict,
     decode,
     encode,
 )
-from evertable.state.state import KEPT_VERDICTS, Memory, State
+from evertable.state.state import KEPT_VERDICTS, AppState, StateFold
 
 WIRING = Wiring("u1", "a1", JoinType.ASOF)
 LIVE = LiveRecord(
@@ -45,22 +45,22 @@ RECORDS: list[Record] = [
     Numbers(last_generation=8, publication=12),
     ControlOffset(0, 5_000_000_000),
     ControlOffset(3, 1, "id-of-the-topic", "evertable.demo.control"),
-    Verdict(0, 17, 1_700_000_000_000, {"usersTopic": " Ü2 ", "joinType": None}, "rejected", "No such topic."),
+    ControlResult(0, 17, 1_700_000_000_000, {"usersTopic": " Ü2 ", "joinType": None}, "rejected", "No such topic."),
     GenerationRow(7, WIRING, "live", "2026-01-31T09:00:00+00:00", rows=1_100_000, query_id="q", run_id="r"),
     LastOwner(Owner("f00", "a-host", 4711, "2026-01-31T08:59:00+00:00", claimed=3)),
     Owner("f00", "a-host", 4711, "2026-01-31T08:59:00+00:00", claimed=3, leaving=True),
 ]
 
 
-def folded(*records: Record, memory: Memory | None = None) -> State:
-    memory = memory or Memory()
+def folded(*records: Record, memory: StateFold | None = None) -> AppState:
+    memory = memory or StateFold()
     for record in records:
         memory.apply(record)
     return memory.state()
 
 
-def verdict(number: int, result: str = "applied") -> Verdict:
-    return Verdict(0, number, number, {"usersTopic": f"u{number}"}, result)
+def verdict(number: int, result: str = "applied") -> ControlResult:
+    return ControlResult(0, number, number, {"usersTopic": f"u{number}"}, result)
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.key)
@@ -86,7 +86,7 @@ def test_records_fold_into_what_is_remembered() -> None:
 
 
 def test_nothing_is_remembered_at_first() -> None:
-    assert folded() == State()
+    assert folded() == AppState()
 
 
 def test_the_newest_record_of_a_key_counts() -> None:
@@ -97,7 +97,7 @@ def test_the_newest_record_of_a_key_counts() -> None:
 
 
 def test_what_is_too_old_to_be_kept_is_told_with_what_is_coming() -> None:
-    memory = Memory(kept_verdicts=2, kept_generations=1)
+    memory = StateFold(kept_verdicts=2, kept_generations=1)
     folded(verdict(1), verdict(2), GenerationRow(1, WIRING, "retired", ""), memory=memory)
     assert memory.too_old() == set()
     coming: list[Record] = [verdict(0), verdict(3), GenerationRow(2, WIRING, "live", "")]
@@ -105,15 +105,15 @@ def test_what_is_too_old_to_be_kept_is_told_with_what_is_coming() -> None:
 
 
 def test_what_was_forgotten_is_gone() -> None:
-    memory = Memory()
+    memory = StateFold()
     folded(*RECORDS, memory=memory)
     memory.forget(record.key for record in RECORDS)
-    assert memory.state() == State()
+    assert memory.state() == AppState()
 
 
 def test_long_texts_of_control_messages_are_cut() -> None:
     """Kafka takes a message of a megabyte, and the newest 10,000 of them are remembered."""
-    long = Verdict(0, 1, 1, {"usersTopic": "x" * 1_000_000}, "rejected", "y" * 1_000_000)
+    long = ControlResult(0, 1, 1, {"usersTopic": "x" * 1_000_000}, "rejected", "y" * 1_000_000)
     assert len(encode(long)) < 3 * LONGEST_TEXT
     assert len(encode(long)) * KEPT_VERDICTS < 1 << 25
 

@@ -22,14 +22,14 @@ from evertable.broker import EmbeddedBroker
 from evertable.errors import AppRunningError, FencedError, NotEnoughBrokersError, StateFormatError
 from evertable.state import state_log
 from evertable.state.records import ControlOffset, GenerationRow, Numbers, encode
-from evertable.state.state import KEPT_GENERATIONS, KEPT_VERDICTS, State
+from evertable.state.state import KEPT_GENERATIONS, KEPT_VERDICTS, AppState
 
 # --- memory
 
 
 def test_a_restart_remembers_all_and_waits_for_nobody_that_left(apps: Apps, app: str) -> None:
     first = apps.opened(app)
-    assert first.state == State(owner=first.owner)
+    assert first.state == AppState(owner=first.owner)
     first.write(*REMEMBERED)
     remembered = first.state
     assert remembered.live == LIVE
@@ -166,7 +166,7 @@ def test_a_running_owner_is_waited_for_until_it_has_left(apps: Apps, app: str) -
         wait_until(lambda: fenced(older.heartbeat))
         assert not opening.done()
         older.close()
-        assert opening.result(timeout=60) == State(owner=newer.owner)
+        assert opening.result(timeout=60) == AppState(owner=newer.owner)
     newer.write(Numbers(1, 1))
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.tables.test_generation import rows_of
 
-from evertable.config.columns import Column, ColumnType
+from evertable.schema.columns import Column, ColumnType
 from evertable.tables.bounded import BoundedTable
 
 COLUMNS = (Column("key", ColumnType.parse("string")), Column("n", ColumnType.parse("long")))

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from evertable.config.columns import Column, ColumnType
+from evertable.schema.columns import Column, ColumnType
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog
 

@@ -18,7 +18,7 @@ from tests.reference.outcome import Outcome, expected
 from evertable.changelog.changes import Changes
 from evertable.changelog.decode import Decoder
 from evertable.changelog.schema import ChangelogSchema, Side
-from evertable.config.joins import JoinType
+from evertable.schema.joins import JoinType
 from evertable.tables import generation
 from evertable.tables.generation import GenerationTables, Input
 from evertable.tables.table import Readable, Table

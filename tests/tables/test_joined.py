@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from evertable.changelog.schema import Side
-from evertable.config.joins import JoinType
+from evertable.schema.joins import JoinType
 from evertable.tables import joined
 from evertable.tables.joined import INDEXES, JoinedIndex, Matches
 

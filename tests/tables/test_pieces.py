@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evertable.config.columns import parse_columns
+from evertable.schema.columns import parse_columns
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.pieces import pieces
 from evertable.tables.source import SourceTable

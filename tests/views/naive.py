@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from evertable.config.columns import Column, ColumnType, Kind
+from evertable.schema.columns import Column, ColumnType, Kind
 from evertable.views.filters.tree import (
     And,
     Between,

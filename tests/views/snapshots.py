@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evertable.config.columns import Column
+from evertable.schema.columns import Column
 from evertable.tables.table import Extent, Slots, schema_of
 
 

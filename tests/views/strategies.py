@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import strategies as st
 from tests.changelog.strategies import texts, values
 
-from evertable.config.columns import Column, ColumnType, Kind
+from evertable.schema.columns import Column, ColumnType, Kind
 from evertable.views.filters.tree import (
     And,
     Between,

@@ -11,8 +11,8 @@ from tests.views.naive import Naive
 from tests.views.snapshots import ChunkedSnapshot
 from tests.views.strategies import Case, cases
 
-from evertable.config.columns import Column
 from evertable.errors import FilterError
+from evertable.schema.columns import Column
 from evertable.views.filters import BoundFilter, bind, parse
 from evertable.views.order import order
 

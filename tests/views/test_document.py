@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from tests.views.snapshots import ChunkedSnapshot
 
-from evertable.config.columns import Column, Kind
 from evertable.errors import FilterError
+from evertable.schema.columns import Column, Kind
 from evertable.views.filters import MAX_CHARS
 from evertable.views.filters.lexer import KEYWORDS, MAX_EXPONENT_DIGITS
 from evertable.views.filters.parser import MAX_DEPTH

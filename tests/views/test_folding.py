@@ -7,8 +7,8 @@ import pytest
 from tests.views.naive import _folded
 from tests.views.snapshots import ChunkedSnapshot
 
-from evertable.config.columns import parse_columns
 from evertable.errors import FilterError
+from evertable.schema.columns import parse_columns
 from evertable.views import columns as columns_module
 from evertable.views.filters import bind, parse
 from evertable.views.folding import fold_text

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.changelog.strategies import texts
 from tests.views.snapshots import ChunkedSnapshot
 
-from evertable.config.columns import Column
 from evertable.errors import ColumnNotFoundError
+from evertable.schema.columns import Column
 from evertable.views.filters import bind, parse
 from evertable.views.order import SortKey, order, resolve_sort
 

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from evertable.config.columns import Column
 from evertable.errors import ColumnNotFoundError, FilterError, FilterTooLongError
+from evertable.schema.columns import Column
 from evertable.tables.bounded import BoundedTable
 from evertable.views.query import Query, columns_of
 from evertable.views.view import View

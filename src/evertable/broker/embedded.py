@@ -21,8 +21,8 @@ from evertable.broker.process import SupervisedProcess
 from evertable.broker.security import Security
 from evertable.broker.settings import HOST, server_properties
 from evertable.errors import BrokerError
-from evertable.runtime.jars import jar_paths
-from evertable.runtime.java import find_java
+from evertable.install.jars import jar_paths
+from evertable.install.java import find_java
 
 START_S = 60.0
 STOP_S = 30.0

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from evertable.broker.settings import NODE_ID, server_properties
 from evertable.errors import BrokerError
-from evertable.runtime.cache import appearing, cache_folder, locked
-from evertable.runtime.environment import child_environment
-from evertable.runtime.jars import jar_paths
-from evertable.runtime.java import find_java
+from evertable.install.cache import appearing, cache_folder, locked
+from evertable.install.environment import child_environment
+from evertable.install.jars import jar_paths
+from evertable.install.java import find_java
 
 _CHECKPOINT = "bootstrap.checkpoint"
 _LOCK_WAIT_S = 5.0  # a broker whose owner has just died needs a moment to be gone

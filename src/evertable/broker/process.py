@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from evertable.broker import supervisor
-from evertable.runtime.environment import child_environment
+from evertable.install.environment import child_environment
 
 
 class SupervisedProcess:

@@ -16,7 +16,7 @@ SourcePartition = tuple[Side, int]
 
 
 @dataclass(frozen=True)
-class Progress:
+class CatchUpProgress:
     """How far the reader has come, in offsets of the sources; for people, not for decisions."""
 
     reached: int
@@ -87,9 +87,9 @@ class CaughtUp:
         return {target: coverage.span for target, coverage in self._open.items()}
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> CatchUpProgress:
         ahead = sum(coverage.span.last - coverage.highest for coverage in self._open.values())
-        return Progress(self._awaited - max(ahead, len(self._open)), self._awaited)
+        return CatchUpProgress(self._awaited - max(ahead, len(self._open)), self._awaited)
 
     def saw(self, changes: Changes) -> None:
         """Counts a batch's rows and rejects."""

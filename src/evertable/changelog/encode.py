@@ -23,7 +23,7 @@ from evertable.changelog.schema import (
     RejectMode,
     Side,
 )
-from evertable.config.columns import ColumnType, Kind
+from evertable.schema.columns import ColumnType, Kind
 
 _HEADER = struct.Struct("<BBBBIqqi")
 _PACKED = {Kind.BOOLEAN: "<?", Kind.INT: "<i", Kind.LONG: "<q", Kind.FLOAT: "<f", Kind.DOUBLE: "<d"}

@@ -15,10 +15,10 @@ from confluent_kafka import Message, TopicPartition
 
 from evertable.changelog.changes import Changes
 from evertable.changelog.decode import Decoder
-from evertable.changelog.kafka import GRACE_S, PlainConsumer
 from evertable.changelog.schema import ChangelogSchema
-from evertable.changelog.trouble import MISSING, PASSING
-from evertable.errors import ChangelogError, KafkaUnreachableError, KeptOutError
+from evertable.errors import ChangelogError, KafkaAccessError, KafkaUnreachableError
+from evertable.kafka.consumer import GRACE_S, GrouplessConsumer
+from evertable.kafka.errors import MISSING, TRANSIENT
 
 MAX_MESSAGES = 10_000
 """To decode at once; more are not faster."""
@@ -43,8 +43,8 @@ class ChangelogReader:
     """Reads all partitions of one changelog, from the beginning or from given offsets; for use by one thread.
 
     A broker's outage shows as silence, and reading goes on when it is back. What cannot pass by itself raises an
-    EvertableError, and so does a record that this version cannot read. After a KeptOutError, and only then, ``reopen``
-    and reading on is of use. With the number of ``partitions`` nothing is asked of Kafka before the first ``poll``.
+    EvertableError, and so does a record that this version cannot read. After a KafkaAccessError, and only then,
+    ``reopen`` and reading on is of use. If ``partitions`` is given, Kafka is first asked by the first ``poll``.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class ChangelogReader:
         self._check_s = check_s
         self._alive = time.monotonic()
         self._waiting: list[Message] = []
-        self._consumer = PlainConsumer(properties, _TUNED)
+        self._consumer = GrouplessConsumer(properties, _TUNED)
         try:
             known = self._consumer.partitions(topic, timeout_s, GRACE_S) if partitions is None else range(partitions)
             self._positions = {partition: (offsets or {}).get(partition, 0) for partition in known}
@@ -96,10 +96,10 @@ class ChangelogReader:
         return changes
 
     def reopen(self) -> None:
-        """Reads on with a new consumer, or raises KeptOutError again: librdkafka would say it only once."""
+        """Reads on with a new consumer, or raises KafkaAccessError again: librdkafka would say it only once."""
         self._consumer.close()
         self._waiting = []
-        self._consumer = PlainConsumer(self._properties, _TUNED)
+        self._consumer = GrouplessConsumer(self._properties, _TUNED)
         self._alive = -math.inf  # so that its first silence is looked into
         self._ask_after_topic()
         self._assign()
@@ -166,7 +166,7 @@ class ChangelogReader:
         """Raises if the topic was deleted or we are kept out of it, of which librdkafka may say nothing, for ever."""
         try:
             self._consumer.partitions(self.topic, _ASK_TIMEOUT_S)
-        except KeptOutError:
+        except KafkaAccessError:
             raise
         except KafkaUnreachableError:
             return  # an outage, which shows as silence
@@ -181,7 +181,7 @@ class ChangelogReader:
         for error in filter(None, map(Message.error, messages)):
             if error.code() in MISSING:  # a restarting broker may say so of a topic that it has
                 self._ask_after_topic()
-            elif error.code() not in PASSING and not error.retriable():
+            elif error.code() not in TRANSIENT and not error.retriable():
                 raise self._consumer.error(error, self.topic)
         return [message for message in messages if message.error() is None]
 

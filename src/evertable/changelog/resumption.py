@@ -30,7 +30,7 @@ def shortfall(remembered: ChangelogEnd, now: ChangelogEnd) -> str | None:
 
 
 @dataclass(frozen=True)
-class Resumption:
+class ResumeCheck:
     """Where a changelog ended at the start, and the last source record that its query has committed, by partition."""
 
     end: ChangelogEnd

@@ -8,7 +8,7 @@ import pyarrow as pa
 from evertable.changelog.block import Array, Block, Bools
 from evertable.changelog.ids import Ints, pack
 from evertable.changelog.schema import TEXT, RowLayout, arrow_type, field
-from evertable.config.columns import Column, Kind
+from evertable.schema.columns import Column, Kind
 
 _CHECKED = TEXT | {Kind.DECIMAL}  # the other types can hold whatever stands there
 

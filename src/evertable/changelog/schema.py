@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from evertable.changelog.changes import nothing
-from evertable.config.columns import Column, ColumnType, Kind
-from evertable.config.joins import JoinType
+from evertable.schema.columns import Column, ColumnType, Kind
+from evertable.schema.joins import JoinType
 
 VERSION = 2
 MAX_MATCHES = 5_000  # that the keyed operator puts into one record

@@ -9,8 +9,8 @@ from typing import Any
 from confluent_kafka import KafkaException, TopicPartition
 
 from evertable.changelog.coverage import Span
-from evertable.changelog.kafka import GRACE_S, PlainConsumer, Probe, place
 from evertable.config.start import Start
+from evertable.kafka.consumer import GRACE_S, GrouplessConsumer, Probe, place
 
 _PROBING = {
     "isolation.level": "read_committed",
@@ -39,7 +39,7 @@ def find_extents(
     The end of a partition may be a transaction marker, an aborted transaction or a gap, and its beginning too; so the
     first and the last record are read, not computed. TopicNotFoundError, KafkaUnreachableError.
     """
-    consumer = PlainConsumer(properties, _PROBING)
+    consumer = GrouplessConsumer(properties, _PROBING)
     try:
         return _Ends(consumer, topic, timeout_s).extents(start)
     except KafkaException as error:
@@ -57,7 +57,7 @@ def find_last_records(
     timeout_s: float = 30.0,
 ) -> dict[int, int]:
     """The offset of the last readable record from ``begins`` on and before ``ends``, by partition that has one."""
-    consumer = PlainConsumer(properties, _PROBING)
+    consumer = GrouplessConsumer(properties, _PROBING)
     try:
         return _Ends(consumer, topic, timeout_s).last_records(begins, ends)
     except KafkaException as error:
@@ -75,7 +75,7 @@ def partitions_with_records(
     timeout_s: float = 30.0,
 ) -> set[int]:
     """The partitions that have a readable record between these offsets: not only markers, aborted or compacted ones."""
-    consumer = PlainConsumer(properties, _PROBING)
+    consumer = GrouplessConsumer(properties, _PROBING)
     try:
         return _Ends(consumer, topic, timeout_s).with_records(begins, ends)
     except KafkaException as error:

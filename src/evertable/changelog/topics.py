@@ -12,10 +12,11 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import ConfigResource, NewTopic, ResourceType
 
-from evertable.changelog.kafka import GRACE_S
 from evertable.changelog.names import generation_of, topic_name
-from evertable.changelog.trouble import DENIED, MISSING, Admin
 from evertable.errors import KafkaUnreachableError, NotEnoughBrokersError, TopicExistsError, TopicNotFoundError
+from evertable.kafka.admin import Admin
+from evertable.kafka.consumer import GRACE_S
+from evertable.kafka.errors import MISSING, UNAUTHORIZED
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +62,7 @@ def _largest_message(admin: Admin, asked: list[ConfigResource], timeout_s: float
             largest = max(largest, int(answer.result()["max.message.bytes"].value))
         except KafkaException as problem:
             error: KafkaError = problem.args[0]
-            if error.code() not in DENIED:
+            if error.code() not in UNAUTHORIZED:
                 raise admin.explain(problem, resource.name, "DescribeConfigs") from problem
             log.warning("The settings of topic '%s' may not be read; taken for Kafka's defaults", resource.name)
             largest = max(largest, KAFKAS_MAX_MESSAGE_BYTES)

@@ -13,7 +13,7 @@ from evertable.errors import EvertableError
 
 def versions() -> Iterator[tuple[str, str]]:
     """A label and a text for each part. Runs ``java -version``, which takes a tenth of a second, and no other JVM."""
-    from evertable.runtime.jars import LOCK_FILE, read_lock
+    from evertable.install.jars import LOCK_FILE, read_lock
     from evertable.web import is_built
 
     locked = {(jar.set_name, jar.coordinate.artifact): jar.coordinate.version for jar in read_lock(LOCK_FILE)}
@@ -37,7 +37,7 @@ def _installed(package: str) -> str:
 
 
 def _java() -> str:
-    from evertable.runtime.java import find_java
+    from evertable.install.java import find_java
 
     try:
         found = find_java()

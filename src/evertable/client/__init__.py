@@ -17,7 +17,7 @@ from evertable.client.errors import (
     ServerUnreachableError,
     SwapError,
 )
-from evertable.client.state import State
+from evertable.client.state import ConnectionState
 from evertable.client.swaps import Verdict
 from evertable.client.watch import Watch
 from evertable.protocol.page import Page
@@ -27,12 +27,12 @@ __all__ = [
     "AddressError",
     "Client",
     "ClientClosedError",
+    "ConnectionState",
     "Page",
     "PandasMissingError",
     "ServerAnswerError",
     "ServerRefusedError",
     "ServerUnreachableError",
-    "State",
     "SwapError",
     "TableHandle",
     "TableInfo",

@@ -12,12 +12,12 @@ from typing import Protocol
 from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
+from evertable.backoff import Delays, growing
 from evertable.client.address import Address
 from evertable.client.errors import ServerAnswerError
 from evertable.client.following import Following
 from evertable.client.retry import FIRST_DELAY_S, MOST_DELAY_S, Heartbeat, final
-from evertable.client.state import Machine, State
-from evertable.engine.retry import Delays, growing
+from evertable.client.state import ConnectionState, Machine
 from evertable.protocol.frames import SUBPROTOCOL
 from evertable.protocol.page import Page
 
@@ -71,7 +71,7 @@ class Connection:
         following: Following,
         address: str,
         on_page: Callable[[Page], None],
-        on_state: Callable[[State], None] = lambda state: None,
+        on_state: Callable[[ConnectionState], None] = lambda state: None,
         *,
         heartbeat: Callable[[float], Heartbeat] = Heartbeat,
         delays: Delays = lambda: growing(FIRST_DELAY_S, most_s=MOST_DELAY_S),
@@ -97,10 +97,10 @@ class Connection:
                 was_live = await self._try()
                 waits = self._delays() if was_live else waits
                 await self._sleep(next(waits))
-                self._machine.to(State.CONNECTING)
+                self._machine.to(ConnectionState.CONNECTING)
         finally:
-            if self._machine.state is not State.FAILED:
-                self._machine.to(State.CLOSED)
+            if self._machine.state is not ConnectionState.FAILED:
+                self._machine.to(ConnectionState.CLOSED)
 
     async def _try(self) -> bool:
         """One socket from its opening to its loss; whether a page came on it."""
@@ -108,11 +108,11 @@ class Connection:
             async with self._open_socket() as socket:
                 await self._follow(socket)
         except Exception as error:
-            was_live = self._machine.state is State.LIVE
+            was_live = self._machine.state is ConnectionState.LIVE
             if problem := final(error, self._address, reached=self._reached):
-                self._machine.to(State.FAILED)
+                self._machine.to(ConnectionState.FAILED)
                 raise problem from (None if problem is error else error)
-            self._machine.to(State.LOST)
+            self._machine.to(ConnectionState.LOST)
             return was_live
         raise AssertionError("a socket is followed until it fails")
 
@@ -121,7 +121,7 @@ class Connection:
             what = f"{self._address} does not speak {SUBPROTOCOL}."
             raise ServerAnswerError(what, "Is it an Evertable server, and a proxy before it made for WebSockets?")
         self._reached = True
-        self._machine.to(State.SUBSCRIBING)
+        self._machine.to(ConnectionState.SUBSCRIBING)
         await socket.send(self._following.subscribe())
         heartbeat = self._heartbeat(self._clock())
         while True:
@@ -137,6 +137,6 @@ class Connection:
                 continue
             heartbeat.heard(self._clock())
             if page := self._following.receive(frame):
-                if self._machine.state is not State.LIVE:
-                    self._machine.to(State.LIVE)
+                if self._machine.state is not ConnectionState.LIVE:
+                    self._machine.to(ConnectionState.LIVE)
                 self._on_page(page)

@@ -9,12 +9,12 @@ from typing import Any
 import orjson
 
 from evertable.client.errors import refusal
-from evertable.config.columns import Column, ColumnType
 from evertable.protocol.answers import Stamp
 from evertable.protocol.decoding import from_json, rows_from_json
 from evertable.protocol.frames import Ping, Subscribe, encode
 from evertable.protocol.page import Page
 from evertable.protocol.patch import Patch, apply
+from evertable.schema.columns import Column, ColumnType
 from evertable.views.view import View
 
 UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)

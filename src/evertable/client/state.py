@@ -6,7 +6,7 @@ from collections.abc import Callable
 from enum import StrEnum
 
 
-class State(StrEnum):
+class ConnectionState(StrEnum):
     """Where the connection stands::
 
                     ┌───────────────── next try ─────────────────┐
@@ -29,24 +29,28 @@ class State(StrEnum):
     CLOSED = "closed"
 
 
-MOVES: dict[State, frozenset[State]] = {
-    State.CONNECTING: frozenset({State.SUBSCRIBING, State.LOST, State.FAILED, State.CLOSED}),
-    State.SUBSCRIBING: frozenset({State.LIVE, State.LOST, State.FAILED, State.CLOSED}),
-    State.LIVE: frozenset({State.LOST, State.FAILED, State.CLOSED}),
-    State.LOST: frozenset({State.CONNECTING, State.CLOSED}),
-    State.FAILED: frozenset(),
-    State.CLOSED: frozenset(),
+MOVES: dict[ConnectionState, frozenset[ConnectionState]] = {
+    ConnectionState.CONNECTING: frozenset(
+        {ConnectionState.SUBSCRIBING, ConnectionState.LOST, ConnectionState.FAILED, ConnectionState.CLOSED}
+    ),
+    ConnectionState.SUBSCRIBING: frozenset(
+        {ConnectionState.LIVE, ConnectionState.LOST, ConnectionState.FAILED, ConnectionState.CLOSED}
+    ),
+    ConnectionState.LIVE: frozenset({ConnectionState.LOST, ConnectionState.FAILED, ConnectionState.CLOSED}),
+    ConnectionState.LOST: frozenset({ConnectionState.CONNECTING, ConnectionState.CLOSED}),
+    ConnectionState.FAILED: frozenset(),
+    ConnectionState.CLOSED: frozenset(),
 }
 
 
 class Machine:
     """Holds a connection's state and tells of its moves."""
 
-    def __init__(self, on_move: Callable[[State], None] = lambda state: None) -> None:
-        self.state = State.CONNECTING
+    def __init__(self, on_move: Callable[[ConnectionState], None] = lambda state: None) -> None:
+        self.state = ConnectionState.CONNECTING
         self._on_move = on_move
 
-    def to(self, state: State) -> None:
+    def to(self, state: ConnectionState) -> None:
         """Moves on; a move that the drawing does not have is a mistake of ours."""
         if state not in MOVES[self.state]:
             raise RuntimeError(f"a connection cannot go from {self.state} to {state}")

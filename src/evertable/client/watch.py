@@ -13,12 +13,12 @@ from typing import Self
 from evertable.client.connection import Connection
 from evertable.client.errors import ClientClosedError
 from evertable.client.mailbox import Mailbox
-from evertable.client.state import State
+from evertable.client.state import ConnectionState
 from evertable.protocol.page import Page
 
 JOIN_S = 5.0
 
-MakeConnection = Callable[[Callable[[Page], None], Callable[[State], None]], Connection]
+MakeConnection = Callable[[Callable[[Page], None], Callable[[ConnectionState], None]], Connection]
 """From what is to be told of pages and of states."""
 
 
@@ -34,7 +34,7 @@ class Watch:
         self._end = weakref.finalize(self, self._receiver.close)  # at the end of the program at the latest
 
     @property
-    def state(self) -> State:
+    def state(self) -> ConnectionState:
         return self._receiver.state
 
     def __iter__(self) -> Self:
@@ -72,7 +72,7 @@ class _Receiver:
 
     def __init__(self, make: MakeConnection) -> None:
         self.mailbox = Mailbox()
-        self.state = State.CONNECTING
+        self.state = ConnectionState.CONNECTING
         self._connection = make(self.mailbox.put, self._note)
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -98,14 +98,14 @@ class _Receiver:
             thread = self._thread
         self.mailbox.discard()
         if thread is None:
-            self.state = State.CLOSED
+            self.state = ConnectionState.CLOSED
             return
         with suppress(RuntimeError):  # if the loop has ended by itself
             self._loop.call_soon_threadsafe(self._task.cancel)
         if thread is not threading.current_thread():  # where garbage collection may have led
             thread.join(JOIN_S)
 
-    def _note(self, state: State) -> None:
+    def _note(self, state: ConnectionState) -> None:
         self.state = state
 
     async def _run(self, running: threading.Event) -> None:

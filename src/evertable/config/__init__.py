@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from evertable.config.columns import Column, ColumnType, Kind, RecordField, parse_columns
-from evertable.config.joins import JoinedColumn, JoinType, joined_columns
-from evertable.config.kafka_properties import KafkaProperties, Role
 from evertable.config.loading import load, places_searched
 from evertable.config.models import (
     Changelog,
@@ -17,12 +14,15 @@ from evertable.config.models import (
     Source,
     Trigger,
 )
-from evertable.config.properties import Properties
 from evertable.config.rendering import effective
 from evertable.config.section import Section
 from evertable.config.server import Server, Tls
 from evertable.config.start import Start
 from evertable.config.swaps import Control, Swap, SwapMode
+from evertable.kafka.properties import KafkaProperties, Role
+from evertable.properties import Properties
+from evertable.schema.columns import Column, ColumnType, Kind, RecordField, parse_columns
+from evertable.schema.joins import JoinedColumn, JoinType, joined_columns
 
 __all__ = [
     "Changelog",

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evertable.config import names
-from evertable.config.joins import JoinType, joined_columns
-from evertable.config.kafka_names import is_security
-from evertable.config.kafka_properties import OFFSET_RESETS, KafkaProperties
-from evertable.config.problems import Problem, nearest
-from evertable.config.properties import flatten
 from evertable.config.server import SHORT_TOKEN
+from evertable.kafka.properties import OFFSET_RESETS, KafkaProperties
+from evertable.kafka.property_names import is_security
+from evertable.problems import Problem, nearest
+from evertable.properties import flatten
+from evertable.schema.joins import JoinType, joined_columns
 
 if TYPE_CHECKING:
     from evertable.config.models import Changelog, Config, Join, Source

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from evertable.config.problems import Problem, dotted
+from evertable.problems import Problem, dotted
 
 Data = str | None | list["Data"] | dict[str, "Data"]
 

@@ -14,8 +14,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from evertable.config.document import Data
-from evertable.config.problems import Problem, dotted, nearest
-from evertable.config.properties import flatten
+from evertable.problems import Problem, dotted, nearest
+from evertable.properties import flatten
 
 PREFIX = "EVERTABLE_"
 SHORT = {f"{PREFIX}TOKEN": f"{PREFIX}SERVER__TOKEN"}  # a shorter name for a variable that people set by hand

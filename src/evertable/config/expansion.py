@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evertable.config.document import Data
-from evertable.config.problems import Problem
-from evertable.config.secrets import SecretText, suggests_secret
+from evertable.problems import Problem
+from evertable.secrets import SecretText, suggests_secret
 
 MAX_FILE = 1 << 20
 

@@ -14,12 +14,12 @@ from evertable.config.document import Data
 from evertable.config.environment import PREFIX, Twins
 from evertable.config.expansion import Expansion
 from evertable.config.models import Changelog, Config, Join, Source, TableName
-from evertable.config.problems import MISSING, NOT_SHOWN, Problem, dotted, touches, worded
-from evertable.config.secrets import MASK, SecretText, is_secret
 from evertable.config.section import Section
 from evertable.config.structure import PROPERTIES, known_keys, paths
 from evertable.config.swaps import Control
 from evertable.errors import ConfigError
+from evertable.problems import MISSING, NOT_SHOWN, Problem, dotted, touches, worded
+from evertable.secrets import MASK, SecretText, is_secret
 
 FILE = "evertable.yaml"
 VARIABLE = "EVERTABLE_CONFIG"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
@@ -22,19 +22,17 @@ from pydantic import (
 
 from evertable.config import checks, names
 from evertable.config.choices import one_of
-from evertable.config.columns import KEYLESS, Column, parse_columns
-from evertable.config.joins import JoinType
-from evertable.config.kafka_properties import KafkaProperties
-from evertable.config.problems import MISSING, Problem, invalid, nearest
-from evertable.config.properties import Properties
 from evertable.config.section import Section, beside_the_file, listed
 from evertable.config.server import Server
 from evertable.config.start import Start
 from evertable.config.swaps import Control, Swap
 from evertable.errors import ConfigError
-
-if TYPE_CHECKING:
-    from evertable.control.wiring import Wiring
+from evertable.kafka.properties import KafkaProperties
+from evertable.problems import MISSING, Problem, invalid, nearest
+from evertable.properties import Properties
+from evertable.schema.columns import KEYLESS, Column, parse_columns
+from evertable.schema.joins import JoinType
+from evertable.schema.wiring import Wiring
 
 
 class Trigger(StrEnum):
@@ -261,8 +259,6 @@ class Config(Section):
     @property
     def wiring(self) -> Wiring:
         """Which topics are joined here, and how."""
-        from evertable.control.wiring import Wiring  # here, for it knows the joins of this package
-
         return Wiring(self.left.topic, self.right.topic, self.join.type)
 
     def rewired(self, wiring: Wiring) -> Config:

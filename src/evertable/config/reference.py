@@ -12,12 +12,12 @@ from enum import Enum
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from evertable.config import kafka_names
-from evertable.config.columns import RECORD_FIELD_KINDS, Kind
 from evertable.config.environment import PREFIX
 from evertable.config.loading import FILE, VARIABLE, places_searched
-from evertable.config.properties import Properties
 from evertable.config.structure import ANY, PROPERTIES, Path, fields, holds_names, sections_of
+from evertable.kafka import property_names
+from evertable.properties import Properties
+from evertable.schema.columns import RECORD_FIELD_KINDS, Kind
 
 INTRO = f"""# Configuration
 
@@ -145,12 +145,12 @@ def _columns() -> Iterator[str]:
 
 def _kafka() -> Iterator[str]:
     yield KAFKA
-    yield from _table(("property", "why"), [(f"`{name}`", why) for name, why in kafka_names.NOT_USED.items()])
+    yield from _table(("property", "why"), [(f"`{name}`", why) for name, why in property_names.NOT_USED.items()])
     yield "These have another name in librdkafka; either is understood:\n"
-    rows = [(f"`{java}`", f"`{other}`", note) for java, (other, note) in kafka_names.RENAMED.items()]
+    rows = [(f"`{java}`", f"`{other}`", note) for java, (other, note) in property_names.RENAMED.items()]
     yield from _table(("Java", "librdkafka", "what"), rows)
-    yield "These reach Spark only: " + ", ".join(f"`{name}`" for name in sorted(kafka_names.JAVA_ONLY)) + ".\n"
-    only = ", ".join(f"`{name}`" for name in sorted(kafka_names.LIBRDKAFKA_ONLY))
+    yield "These reach Spark only: " + ", ".join(f"`{name}`" for name in sorted(property_names.JAVA_ONLY)) + ".\n"
+    only = ", ".join(f"`{name}`" for name in sorted(property_names.LIBRDKAFKA_ONLY))
     yield f"These reach the changelog's reader only: {only}.\n"
     yield "Any other name goes to Spark as it is, with a warning."
     yield ""

@@ -8,14 +8,14 @@ from enum import Enum
 import yaml
 from pydantic import SecretStr
 
-from evertable.config.columns import Column
 from evertable.config.expansion import escape
 from evertable.config.models import Config
-from evertable.config.problems import dotted
-from evertable.config.properties import Properties
-from evertable.config.secrets import MASK
 from evertable.config.section import Section
 from evertable.config.start import Start
+from evertable.problems import dotted
+from evertable.properties import Properties
+from evertable.schema.columns import Column
+from evertable.secrets import MASK
 
 Path = tuple[str, ...]
 

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, model_validator
 
-from evertable.config.problems import Problem, invalid
 from evertable.config.section import Section, beside_the_file, listed
+from evertable.problems import Problem, invalid
 
 SHORT_TOKEN = 16  # characters; fewer can be guessed
 

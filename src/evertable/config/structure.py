@@ -10,8 +10,8 @@ from inspect import isclass
 from pydantic.fields import FieldInfo
 
 from evertable.config.models import Config
-from evertable.config.properties import Properties
 from evertable.config.section import Section
+from evertable.properties import Properties
 
 Path = tuple[str, ...]
 ANY = "*"  # stands for the name of a source

@@ -13,13 +13,13 @@ from typing import Self, cast
 
 from confluent_kafka import OFFSET_BEGINNING, Message, TopicPartition
 
-from evertable.changelog.kafka import PlainConsumer
-from evertable.changelog.outages import Reminder
-from evertable.changelog.trouble import MISSING, OUT_OF_RANGE, PASSING
-from evertable.config.kafka_properties import Role
 from evertable.control.messages import ControlMessage
 from evertable.control.topic import ControlTopic, Presence, control_message
 from evertable.errors import EvertableError, KafkaUnreachableError, NotAuthorizedError, TopicNotFoundError
+from evertable.kafka.consumer import GrouplessConsumer
+from evertable.kafka.errors import MISSING, OUT_OF_RANGE, TRANSIENT
+from evertable.kafka.outages import WarningThrottle
+from evertable.kafka.properties import Role
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ def _log(level: str, message: str) -> None:
     log.log(logging.WARNING if level == "WARN" else logging.INFO, message)
 
 
-class Listener:
+class ControlListener:
     """Tells ``on_message`` of every message from the given next offsets on, on a thread of its own.
 
     It lives through outages of the broker and waits for a topic that is missing, making it where ``create_ok``. One
@@ -72,7 +72,7 @@ class Listener:
         self._create_ok = create_ok
         self._check_s = check_s
         self._say = say
-        self._trouble_said = Reminder()
+        self._warnings = WarningThrottle()
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="evertable-control", daemon=True)
 
@@ -163,12 +163,12 @@ class Listener:
             self._trouble(presence.warning)
 
     def _trouble(self, what: str) -> None:
-        if self._trouble_said.due(what):
+        if self._warnings.due(what):
             self._say("WARN", f"Control messages are not heard: {what} Trying again until they are.")
         self._ending.wait(self._check_s)
 
     def _all_is_well(self) -> None:
-        if self._trouble_said.over():
+        if self._warnings.over():
             self._say("INFO", f"Control messages on '{self._topic.name}' are heard again")
 
 
@@ -183,7 +183,7 @@ class _Ear:
         self._topic = topic.name
         self._positions = positions
         self._partitions: set[int] = set()
-        self._consumer = PlainConsumer(topic.kafka.for_librdkafka(Role.CONSUMER), _TUNED)
+        self._consumer = GrouplessConsumer(topic.kafka.for_librdkafka(Role.CONSUMER), _TUNED)
 
     def add(self, partitions: Iterable[int]) -> None:
         """Listens to these too, from where each is to be read next or else from its beginning."""
@@ -212,7 +212,7 @@ class _Ear:
 
     def _heed(self, message: Message) -> None:
         error = message.error()
-        if error is None or error.code() in PASSING:
+        if error is None or error.code() in TRANSIENT:
             return
         if error.code() in OUT_OF_RANGE:
             partition = cast(int, message.partition())

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, NoReturn
 
-from evertable.config.joins import JoinType
 from evertable.config.models import Config
 from evertable.config.names import OwnTopics, topic
-from evertable.config.problems import nearest
-from evertable.control.wiring import Wiring
+from evertable.problems import nearest
+from evertable.schema.joins import JoinType
+from evertable.schema.wiring import Wiring
 
 JOIN = "joinType"
 FORCE = "force"

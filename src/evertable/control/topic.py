@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from confluent_kafka import KafkaError, KafkaException, Message, TopicCollection, Uuid
 from confluent_kafka.admin import NewTopic, TopicDescription
 
-from evertable.changelog.kafka import PlainConsumer, Probe, place
-from evertable.changelog.trouble import DENIED, Admin
-from evertable.config.kafka_properties import KafkaProperties, Role
 from evertable.control.messages import ControlMessage, in_order
 from evertable.errors import EvertableError, TopicNotFoundError
+from evertable.kafka.admin import Admin
+from evertable.kafka.consumer import GrouplessConsumer, Probe, place
+from evertable.kafka.errors import UNAUTHORIZED
+from evertable.kafka.properties import KafkaProperties, Role
 
 TIMEOUT_S = 10.0
 
@@ -102,7 +103,7 @@ class ControlTopic:
 
     @contextmanager
     def _reading(self) -> Iterator[_Reading]:
-        consumer = PlainConsumer(self.kafka.for_librdkafka(Role.CONSUMER), _TO_THE_END)
+        consumer = GrouplessConsumer(self.kafka.for_librdkafka(Role.CONSUMER), _TO_THE_END)
         try:
             yield _Reading(consumer, self.name, self._timeout_s)
         except KafkaException as problem:
@@ -119,7 +120,7 @@ class ControlTopic:
             if error.code() == KafkaError.TOPIC_ALREADY_EXISTS:
                 return Presence(True)
             why = f"{error.str()}."
-            if error.code() in DENIED:
+            if error.code() in UNAUTHORIZED:
                 why = self._admin.explain(problem, self.name, "Create").sentences
             what = f"There is no control topic '{self.name}', and it cannot be made: {why}"
             return Presence(False, warning=f"{what} Create it, or set control.enabled to false.")

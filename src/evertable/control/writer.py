@@ -9,12 +9,12 @@ from collections.abc import Mapping
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from evertable.changelog.kafka import place
-from evertable.changelog.trouble import DENIED, QUIET, Trouble
-from evertable.config.kafka_properties import Role
 from evertable.control.messages import ControlMessage
 from evertable.control.topic import TIMEOUT_S, ControlTopic
 from evertable.errors import ControlReadOnlyError, EvertableError, KafkaUnreachableError
+from evertable.kafka.consumer import place
+from evertable.kafka.errors import QUIET, UNAUTHORIZED, ConnectionErrors
+from evertable.kafka.properties import Role
 
 FIRST_TRY = 0.3
 """Of the time that a write may take, for a connection that is there already."""
@@ -37,7 +37,7 @@ class Writer:
         self._timeout_s = timeout_s
         self._lock = threading.Lock()
         self._producer: Producer | None = None
-        self._trouble = Trouble({})
+        self._trouble = ConnectionErrors({})
 
     def connect(self) -> None:
         """Begins to get ready, which takes librdkafka half a second, so that the first message need not wait for it."""
@@ -107,7 +107,7 @@ class Writer:
 
     def _connected(self) -> Producer:
         properties = self._topic.kafka.for_librdkafka(Role.PRODUCER)
-        self._trouble = Trouble(properties)
+        self._trouble = ConnectionErrors(properties)
         return Producer(
             {
                 **properties,
@@ -122,7 +122,7 @@ class Writer:
         )
 
     def _error(self, error: KafkaError) -> EvertableError:
-        if error.code() in DENIED:
+        if error.code() in UNAUTHORIZED:
             return ControlReadOnlyError(
                 f"Nobody may write to the control topic '{self._topic.name}' from here: {error.str()}.",
                 "Send the message with a producer that may, or let this user write there.",

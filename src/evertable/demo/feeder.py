@@ -14,8 +14,8 @@ import orjson
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from evertable.changelog.trouble import QUIET, explain
 from evertable.demo.worlds import WORLDS, Record
+from evertable.kafka.errors import QUIET, explain
 
 PARTITIONS = 2
 _TIMEOUT_S = 30.0

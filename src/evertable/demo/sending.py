@@ -7,7 +7,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from evertable.changelog.trouble import QUIET, explain
+from evertable.kafka.errors import QUIET, explain
 
 
 def send_all(

@@ -25,7 +25,17 @@ import orjson
 from evertable.engine import plan, scratch
 from evertable.engine.committed import committed_ends
 from evertable.engine.failures import PLAN, classify
-from evertable.engine.protocol import Event, Failed, Progress, Ready, Released, Slots, Started, Stopped, encode
+from evertable.engine.protocol import (
+    EngineEvent,
+    Failed,
+    Progress,
+    Ready,
+    Released,
+    Started,
+    Stopped,
+    TaskSlots,
+    encode,
+)
 from evertable.engine.session import create_session, is_cluster, release_s, slots_now
 from evertable.engine.spec import GenerationSpec, from_wire
 
@@ -48,7 +58,7 @@ class Output:
         self._stream = stream
         self._lock = threading.Lock()
 
-    def send(self, event: Event) -> None:
+    def send(self, event: EngineEvent) -> None:
         with self._lock, suppress(BrokenPipeError):  # nobody listens any more: the input ends, and so shall we
             self._stream.write(encode(event))
             self._stream.flush()
@@ -99,7 +109,7 @@ class Queries:
         """Looks at the executors and at every query once, and reports what is new."""
         if self._on_cluster and (slots := slots_now(self._spark)) != self._slots:
             self._slots = slots
-            self._output.send(Slots(slots))
+            self._output.send(TaskSlots(slots))
         with self._lock:
             running = list(self._running.values())
             releasing = dict(self._releasing)

@@ -13,12 +13,12 @@ from pathlib import Path
 
 from evertable.config.models import Engine as EngineConfig
 from evertable.engine import scratch
-from evertable.engine.protocol import Died, Event, command, decode
+from evertable.engine.protocol import Died, EngineEvent, command, decode
 from evertable.engine.shipping import without_ours
-from evertable.runtime.environment import child_environment
-from evertable.runtime.jars import jar_paths
-from evertable.runtime.java import find_java
-from evertable.runtime.operator import operator_jar
+from evertable.install.environment import child_environment
+from evertable.install.jars import jar_paths
+from evertable.install.java import find_java
+from evertable.install.operator import operator_jar
 
 PROGRAM = (sys.executable, "-m", "evertable.engine.child")
 
@@ -89,7 +89,7 @@ class Child:
             return False
         return True
 
-    def events(self) -> Iterator[Event]:
+    def events(self) -> Iterator[EngineEvent]:
         """What it says, until it ends."""
         assert self._process.stdout is not None  # noqa: S101 - it was asked for
         with self._process.stdout as lines:

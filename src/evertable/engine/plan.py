@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as every PySpark program calls it
 from pyspark.sql.streaming.query import StreamingQuery
 
-from evertable.config.columns import Column
 from evertable.engine.spec import GenerationSpec, SourceSpec
+from evertable.schema.columns import Column
 
 SOURCE = "dev.evertable.PackedKafka"
 LEFT, RIGHT = 0, 1

@@ -8,15 +8,26 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from evertable.backoff import Delays, growing
 from evertable.engine.launch import PROGRAM, Child, EngineSettings
-from evertable.engine.protocol import Died, Event, Failed, Progress, Ready, Released, Slots, Started, Stopped, command
-from evertable.engine.retry import Delays, growing
+from evertable.engine.protocol import (
+    Died,
+    EngineEvent,
+    Failed,
+    Progress,
+    Ready,
+    Released,
+    Started,
+    Stopped,
+    TaskSlots,
+    command,
+)
 from evertable.engine.session import RELEASE_S, is_cluster
 from evertable.engine.spec import GenerationSpec, to_wire
 from evertable.errors import EngineError, EvertableError, NotEnoughSlotsError, QueryFailedError
-from evertable.runtime.jars import jar_paths
-from evertable.runtime.java import find_java
-from evertable.runtime.operator import operator_jar
+from evertable.install.jars import jar_paths
+from evertable.install.java import find_java
+from evertable.install.operator import operator_jar
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +37,7 @@ HUNG_S = 10.0  # a query that is started again because it hangs gets so long to 
 
 LACKING = NotEnoughSlotsError.condition
 
-Listener = Callable[[Event], None]
+Listener = Callable[[EngineEvent], None]
 """Called on the engine's own thread: it must be quick, and must not call the engine, which answers by that thread."""
 
 
@@ -291,13 +302,13 @@ class Engine:
         self._stopping.clear()
         self._unreleased.clear()
 
-    def _tell(self, event: Event) -> None:
+    def _tell(self, event: EngineEvent) -> None:
         try:
             self._listener(event)
         except Exception:  # a listener's fault must not end the thread that keeps the engine alive
             log.exception("A listener failed on %s", event)
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: EngineEvent) -> None:
         match event:
             case Ready():
                 self._ready = event
@@ -305,7 +316,7 @@ class Engine:
                 for each in self._wanted.values():
                     if each.starts:
                         self._tell_to_start(each)
-            case Slots(slots) if self._ready:
+            case TaskSlots(slots) if self._ready:
                 self._ready = replace(self._ready, slots=slots)
                 self._arrivals_end = time.monotonic() + self._arrival_s
                 self._try_those_that_lack_slots()
@@ -343,5 +354,5 @@ class Engine:
                 self._tell_to_start(wanted)
 
 
-def _nobody(_: Event) -> None:
+def _nobody(_: EngineEvent) -> None:
     """Listens to nothing."""

@@ -58,7 +58,7 @@ class Failed:
 
 
 @dataclass(frozen=True)
-class Slots:
+class TaskSlots:
     """A cluster's executors came or went: so many task slots there are now, free or not."""
 
     slots: int
@@ -81,18 +81,18 @@ class Died:
     reason: str
 
 
-Event = Ready | Started | Progress | Failed | Slots | Stopped | Released | Died
+EngineEvent = Ready | Started | Progress | Failed | TaskSlots | Stopped | Released | Died
 
-_SENT = {cls.__name__.lower(): cls for cls in (Ready, Started, Progress, Failed, Slots, Stopped, Released)}
+_SENT = {cls.__name__.lower(): cls for cls in (Ready, Started, Progress, Failed, TaskSlots, Stopped, Released)}
 
 
-def encode(event: Event) -> bytes:
+def encode(event: EngineEvent) -> bytes:
     """The event as a line."""
     fields = asdict(event)
     return orjson.dumps({"event": type(event).__name__.lower(), **fields}, option=orjson.OPT_NON_STR_KEYS) + b"\n"
 
 
-def decode(line: bytes) -> Event:
+def decode(line: bytes) -> EngineEvent:
     """The event that a line carries; ValueError if it carries none."""
     try:
         fields = orjson.loads(line)
@@ -100,7 +100,7 @@ def decode(line: bytes) -> Event:
         for side in ("left", "right"):
             if side in fields:
                 fields[side] = {int(partition): offset for partition, offset in fields[side].items()}
-        event: Event = cls(**fields)
+        event: EngineEvent = cls(**fields)
     except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"no event of the engine's protocol: {line[:200]!r}") from error
     return event

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evertable.config.secrets import looks_secret, suggests_secret
+from evertable.secrets import looks_secret, suggests_secret
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from evertable.config.columns import Column, ColumnType, RecordField
-from evertable.config.joins import JoinType
+from evertable.schema.columns import Column, ColumnType, RecordField
+from evertable.schema.joins import JoinType
 
 Trigger = Literal["realtime", "microbatch"]
 

@@ -7,17 +7,17 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 
+from evertable.background import run_concurrently, run_in_background
 from evertable.changelog.caught_up import CaughtUp, SourcePartition
 from evertable.changelog.coverage import Span
 from evertable.changelog.reader import ChangelogReader
 from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.changelog.targets import Extent, find_extents, find_last_records
 from evertable.changelog.topics import ChangelogTopic, ChangelogTopics, largest_message
-from evertable.changelog.trouble import Admins
 from evertable.config import Config, Role, Source, Start
 from evertable.engine.committed import Ends
 from evertable.engine.spec import GenerationSpec, SourceSpec
-from evertable.generations.ending import concurrently, in_background
+from evertable.kafka.admin import AdminPool
 
 TIMEOUT_S = 30.0
 
@@ -60,7 +60,7 @@ def build(
     *,
     paced_s: float = 0.0,
     shown_at_once: bool = False,
-    admins: Admins | None = None,
+    admins: AdminPool | None = None,
     may_exist: bool = False,
     timeout_s: float = TIMEOUT_S,
 ) -> Build:
@@ -69,14 +69,14 @@ def build(
     For ``paced_s`` it reads what the topics hold now no faster than leaves room for others. ``shown_at_once`` says that
     nothing is to be read before it is shown. ``may_exist``: an earlier attempt may have made the changelog.
     """
-    clients = admins or Admins()
+    clients = admins or AdminPool()
 
     def create() -> ChangelogTopic:
         admin = clients.of(config.changelog_kafka.for_librdkafka(Role.ADMIN))
         largest = _largest_message(config, clients, timeout_s)
         return topics.create(generation, largest, admin, may_exist=may_exist, timeout_s=timeout_s)
 
-    creating = in_background(create)
+    creating = run_in_background(create)
     extents = _both_extents(config, config.left.start, config.right.start, creating, timeout_s)
     return _built(config, generation, creating.result(), checkpoint, extents, paced_s, shown_at_once=shown_at_once)
 
@@ -88,17 +88,17 @@ def resume(
     checkpoint: str,
     starts: Starts,
     *,
-    admins: Admins | None = None,
+    admins: AdminPool | None = None,
     timeout_s: float = TIMEOUT_S,
 ) -> Build:
     """Takes up a generation that was built before, from the same offsets on; its changelog must still be there."""
-    clients = admins or Admins()
+    clients = admins or AdminPool()
 
     def find() -> ChangelogTopic:
         admin = clients.of(config.changelog_kafka.for_librdkafka(Role.ADMIN))
         return topics.find(generation, _largest_message(config, clients, timeout_s), admin, timeout_s=timeout_s)
 
-    finding = in_background(find)
+    finding = run_in_background(find)
     left, right = (
         {partition: _from(extent, start.get(partition, 0)) for partition, extent in extents.items()}
         for extents, start in zip(
@@ -116,7 +116,7 @@ def committed_records(config: Config, built: Build, ends: Ends) -> dict[SourcePa
         last = find_last_records(properties, source.topic, spec.start, ends[side])
         return {(side, partition): offset for partition, offset in last.items()}
 
-    left, right = concurrently(
+    left, right = run_concurrently(
         lambda: find(Side.LEFT, config.left, built.spec.left), lambda: find(Side.RIGHT, config.right, built.spec.right)
     )
     return left | right
@@ -165,14 +165,14 @@ def changelog_topics(config: Config) -> ChangelogTopics:
     )
 
 
-def _largest_message(config: Config, admins: Admins, timeout_s: float) -> int:
+def _largest_message(config: Config, admins: AdminPool, timeout_s: float) -> int:
     """Of both topics, asked for at once."""
 
     def ask(source: Source) -> int:
         admin = admins.of(config.source_kafka(source).for_librdkafka(Role.ADMIN))
         return largest_message(admin, [source.topic], timeout_s=timeout_s)
 
-    return max(concurrently(lambda: ask(config.left), lambda: ask(config.right)))
+    return max(run_concurrently(lambda: ask(config.left), lambda: ask(config.right)))
 
 
 def _both_extents(
@@ -185,7 +185,7 @@ def _both_extents(
         return find_extents(properties, source.topic, start, timeout_s=timeout_s)
 
     try:
-        found_left, found_right = concurrently(lambda: look(config.left, left), lambda: look(config.right, right))
+        found_left, found_right = run_concurrently(lambda: look(config.left, left), lambda: look(config.right, right))
     finally:
         wait([beside])
     return found_left, found_right

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import structlog
 
+from evertable.background import run_in_background
 from evertable.changelog.resumption import ChangelogEnd
 from evertable.engine.committed import Ends
 from evertable.errors import EvertableError, KafkaUnreachableError
-from evertable.generations.ending import in_background
 
 AGAIN_S = 0.5
 
@@ -34,7 +34,7 @@ class Commits:
             self._pending = ends
             if not self._is_working:
                 self._is_working = True
-                in_background(self._work, "evertable-commits")
+                run_in_background(self._work, "evertable-commits")
 
     def close(self) -> None:
         """Ends the work soon; any thread may."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from evertable.control.messages import ControlMessage
 from evertable.control.topic import ControlTopic
 from evertable.control.writer import Writer
-from evertable.generations.former_control import move_messages
+from evertable.generations.control_migration import move_messages
 from evertable.state.control_start import ControlStart, control_start
 from evertable.state.records import ControlOffset
-from evertable.state.state import State
+from evertable.state.state import AppState
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class ControlReading:
 
 
 def read_control(
-    topic: ControlTopic, state: State, writer: Writer, say: Callable[[str, str], None], *, is_own: bool
+    topic: ControlTopic, state: AppState, writer: Writer, say: Callable[[str, str], None], *, is_own: bool
 ) -> ControlReading:
     """Reads on where the last start left off; ``say`` logs if it begins elsewhere. ``is_own``: no other app reads it.
 

@@ -11,10 +11,10 @@ from typing import Protocol, Self
 
 import structlog
 
-from evertable.changelog.caught_up import CaughtUp, Progress, Reached, SourcePartition
+from evertable.changelog.caught_up import CatchUpProgress, CaughtUp, Reached, SourcePartition
 from evertable.changelog.changes import Changes
-from evertable.changelog.resumption import Resumption
-from evertable.errors import KeptOutError
+from evertable.changelog.resumption import ResumeCheck
+from evertable.errors import KafkaAccessError
 from evertable.tables.generation import GenerationTables
 
 PACE_S = 0.01
@@ -67,7 +67,7 @@ class Feed:
         on_caught_up: Callable[[], None] = lambda: None,
         on_failure: Callable[[Exception], None] = lambda error: None,
         has_room: Callable[[], bool] = lambda: True,
-        resumption: Resumption | None = None,
+        resumption: ResumeCheck | None = None,
         pace_s: float = PACE_S,
     ) -> None:
         self.tables = tables
@@ -106,7 +106,7 @@ class Feed:
         return self._told
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> CatchUpProgress:
         """On the way to being caught up."""
         with self._lock:
             return self._caught_up.progress
@@ -219,7 +219,7 @@ class Feed:
                 self._reader.reopen()
                 self._reopens = False
             changes = self._reader.poll(POLL_S)
-        except KeptOutError as error:
+        except KafkaAccessError as error:
             if self._refused_s is not None:
                 self.kept_out = str(error)
                 self._closing.wait(AGAIN_S)

@@ -12,13 +12,14 @@ from pathlib import Path
 
 from confluent_kafka import KafkaException
 
-from evertable.changelog.trouble import MISSING, Admin
 from evertable.config import KafkaProperties, Role
+from evertable.config.folders import state_dir
 from evertable.config.names import STATE
 from evertable.errors import KafkaUnreachableError
-from evertable.generations.serving import state_dir
-from evertable.state.apps import FoundApp, topic_names
-from evertable.state.state import State
+from evertable.kafka.admin import Admin
+from evertable.kafka.errors import MISSING
+from evertable.state.apps import InstalledApp, topic_names
+from evertable.state.state import AppState
 
 TIMEOUT_S = 30.0
 LOOK_AGAIN_S = 0.05
@@ -26,7 +27,7 @@ _GENERATION = re.compile(r"g[0-9]{6,}")
 
 
 @dataclass(frozen=True)
-class Belongings:
+class OwnedResources:
     """What one app owns, and what it does not but a reader may expect."""
 
     topics: tuple[str, ...]
@@ -39,7 +40,7 @@ class Belongings:
         return bool(self.topics or self.files)
 
 
-def belongings(app: FoundApp, others: Iterable[FoundApp]) -> Belongings:
+def belongings(app: InstalledApp, others: Iterable[InstalledApp]) -> OwnedResources:
     """Finds what the app owns; a topic that another app reads is not among it."""
     users = {topic: next((other.name for other in others if other.uses(topic)), "") for topic in app.topics}
     kept = [f"Topic {topic}: the app '{other}' reads it." for topic, other in users.items() if other]
@@ -49,10 +50,10 @@ def belongings(app: FoundApp, others: Iterable[FoundApp]) -> Belongings:
     checkpoint = app.state.live.checkpoint if app.state.live else ""
     if checkpoint and not any(str(path) == checkpoint.removeprefix("file://") for path in files):
         kept.append(f"Checkpoint {checkpoint}: it is not on this machine.")
-    return Belongings(tuple(topic for topic, other in users.items() if not other), tuple(files), tuple(kept))
+    return OwnedResources(tuple(topic for topic, other in users.items() if not other), tuple(files), tuple(kept))
 
 
-def local_files(app: str, state: State) -> list[Path]:
+def local_files(app: str, state: AppState) -> list[Path]:
     """The checkpoints of the app's generations and its log, as far as they are on this machine."""
     if app in (".", ".."):  # those are folders of all apps
         return []
@@ -63,7 +64,7 @@ def local_files(app: str, state: State) -> list[Path]:
     return [*sorted(path for path in found if _GENERATION.fullmatch(path.name)), *([log] if log.is_file() else [])]
 
 
-def checkpoint_folder(app: str, state: State) -> Path | None:
+def checkpoint_folder(app: str, state: AppState) -> Path | None:
     """The folder of the app's checkpoints by its state; None if that is not on this machine."""
     checkpoint = state.live.checkpoint.removeprefix("file://") if state.live else ""
     folder = Path(checkpoint).parent

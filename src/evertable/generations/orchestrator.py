@@ -1,6 +1,6 @@
-"""The orchestrator: carries out what the life of generations asks for, and tells it what happened.
+"""The orchestrator: carries out what the life of generations asks for, and tells it what event.
 
-One thread takes one event after the other, so nothing here needs a lock. What takes time (building, ending) runs on
+One thread takes one event after the other, so nothing here needs a lock. What takes time (building, shutdown) runs on
 workers, which say when they are done by an event.
 """
 
@@ -16,39 +16,50 @@ from typing import Any, Protocol
 
 import structlog
 
+from evertable.background import run_in_background
 from evertable.changelog.schema import Side
 from evertable.config import Config
 from evertable.control.messages import Condition, ControlMessage, Folded, Rejected, Resolved, keys_of, resolve
-from evertable.engine.protocol import Died, Event, Failed, Progress, Started
+from evertable.engine.protocol import Died, EngineEvent, Failed, Progress, Started
 from evertable.errors import EvertableError, NotEnoughMemoryError, NotEnoughSlotsError
-from evertable.generations.counts import Counts
-from evertable.generations.desk import Desk, iso, iso_of_ms
-from evertable.generations.display import Display, said
-from evertable.generations.ending import Ending, in_background
-from evertable.generations.happenings import Answer, Broken, Built, Committed, Ended, Happening, Message, Stop, Warm
-from evertable.generations.life import Action, Build, End, Generation, Life, Publish, Result, Settle, State
-from evertable.generations.notebook import Notebook
-from evertable.generations.observed import (
+from evertable.generations.counters import GenerationCounters
+from evertable.generations.events import Answer, Broken, Built, Committed, Ended, Message, OrchestratorEvent, Stop, Warm
+from evertable.generations.lifecycle import (
+    Action,
+    Build,
+    End,
+    Generation,
+    GenerationState,
+    Lifecycle,
+    Publish,
+    Result,
+    Settle,
+)
+from evertable.generations.resume_deadline import ResumeDeadline
+from evertable.generations.retrying import is_lasting
+from evertable.generations.review import Figures, Review
+from evertable.generations.running import GenerationContext, RunningGeneration
+from evertable.generations.source_events import (
     Change,
-    KafkaAway,
-    KafkaBack,
+    KafkaLost,
+    KafkaRegained,
     PartitionsGrew,
-    ReadsOn,
     Report,
     Rewound,
-    StandsStill,
+    SourceRecovered,
+    SourceStalled,
     TopicBack,
     TopicGone,
     TopicRecreated,
     Truncated,
 )
-from evertable.generations.resume_deadline import ResumeDeadline
-from evertable.generations.retrying import is_lasting
-from evertable.generations.review import Figures, Review
-from evertable.generations.running import Running, Site
-from evertable.generations.standstills import Standstills
+from evertable.generations.stall_monitor import StallMonitor
+from evertable.generations.state_writer import StateWriter
+from evertable.generations.status import StatusReporter, said
+from evertable.generations.status_tables import StatusTables, iso, iso_of_ms
 from evertable.generations.watch import TopicWatch
-from evertable.state.records import ControlOffset, Numbers, PreviousWiring, Record, Verdict
+from evertable.shutdown import Shutdown
+from evertable.state.records import ControlOffset, ControlResult, Numbers, PreviousWiring, Record
 from evertable.tables.table import Table
 
 BEAT_S = 1.0
@@ -83,16 +94,16 @@ class Orchestrator:
     def __init__(
         self,
         config: Config,
-        site: Site,
-        life: Life,
-        desk: Desk,
+        context: GenerationContext,
+        life: Lifecycle,
+        status_tables: StatusTables,
         publisher: Publisher,
-        notebook: Notebook,
+        state_writer: StateWriter,
         watch: TopicWatch,
         sweep: Callable[[int], None],
-        counts: Counts,
+        counts: GenerationCounters,
         missing: Callable[[Mapping[Side, str]], str],
-        ending: Ending,
+        shutdown: Shutdown,
         publication: int = 0,
         last_applied: str | None = None,
     ) -> None:
@@ -100,33 +111,35 @@ class Orchestrator:
         """What ended it, if it was not told to."""
         self._config = config
         self._keys = keys_of(config)
-        self._site = site
+        self._context = context
         self._life = life
-        self._desk = desk
+        self._status = status_tables
         self._publisher = publisher
-        self._notebook = notebook
+        self._state_writer = state_writer
         self._watch = watch
         self._sweep = sweep
         self._counts = counts
         self._missing = missing
-        self._ending = ending
-        self._events: queue.SimpleQueue[Happening] = queue.SimpleQueue()
-        self._running: dict[int, Running] = {}
+        self._shutdown = shutdown
+        self._events: queue.SimpleQueue[OrchestratorEvent] = queue.SimpleQueue()
+        self._running: dict[int, RunningGeneration] = {}
         self._builds: dict[int, Future[None]] = {}
         self._open: dict[Request, _Pending] = {}
         self._heard: dict[int, ControlOffset] = {}  # by partition of the control topic: behind the last message
         self._publication = publication
         self._swap_began: dict[int, float] = {}
-        self._display = Display(life, desk, self._running, notebook.write, config.server.max_memory_mb)
+        self._display = StatusReporter(
+            life, status_tables, self._running, state_writer.write, config.server.max_memory_mb
+        )
         self._display.last_applied = last_applied
         self._resume_deadline = ResumeDeadline(config.swap.timeout_s)
-        self._standstills = Standstills(desk.say, site.engine.restart)
+        self._standstills = StallMonitor(status_tables.say, context.engine.restart)
         self._next_beat = 0.0
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="evertable-orchestrator", daemon=True)
 
-    def post(self, event: Happening) -> None:
-        """Tells it what happened; any thread may."""
+    def post(self, event: OrchestratorEvent) -> None:
+        """Tells it what event; any thread may."""
         self._events.put(event)
 
     @property
@@ -138,7 +151,7 @@ class Orchestrator:
     def alive(self) -> bool:
         return self._thread.is_alive()
 
-    def adopt(self, running: Running) -> None:
+    def adopt(self, running: RunningGeneration) -> None:
         """Before the start: what its life is to resume."""
         self._running[running.number] = running
 
@@ -154,7 +167,7 @@ class Orchestrator:
                 self._settle(self._open.pop(open_), "superseded", "a newer message came")
             open_ = (record.partition, record.offset)
             self._open[open_] = _Pending(record, verdict.given, verdict.force)
-            self._desk.message(open_, verdict.given, iso_of_ms(record.timestamp), "pending", "")
+            self._status.message(open_, verdict.given, iso_of_ms(record.timestamp), "pending", "")
         return open_
 
     def start(self, first: list[Action]) -> None:
@@ -163,10 +176,10 @@ class Orchestrator:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends everything but what a restart takes up again; returns when it has, or at the ending's deadline."""
-        self._ending.begin()
+        """Ends everything but what a restart takes up again; returns when it has, or at the shutdown's deadline."""
+        self._shutdown.begin()
         self.post(Stop())
-        self._thread.join(self._ending.left())
+        self._thread.join(self._shutdown.left())
 
     # --- the loop
 
@@ -183,11 +196,11 @@ class Orchestrator:
     def _turn(self) -> None:
         due = min(self._life.next_due, self._next_beat)
         try:
-            happened = self._events.get(timeout=max(0.0, min(due - time.monotonic(), BEAT_S)))
+            event = self._events.get(timeout=max(0.0, min(due - time.monotonic(), BEAT_S)))
         except queue.Empty:
             pass
         else:
-            self._take(happened)
+            self._take(event)
         moment = time.monotonic()
         if self._life.next_due <= moment:
             self._do(self._life.tick(moment))
@@ -196,11 +209,11 @@ class Orchestrator:
             self._give_up_a_resume_that_stands_still(moment)
             self._display.show()
 
-    def _take(self, happened: Happening) -> None:
+    def _take(self, event: OrchestratorEvent) -> None:
         moment = time.monotonic()
-        match happened:
+        match event:
             case Message():
-                self._hear(happened)
+                self._receive(event)
             case Built(number, error):
                 self._take_built(number, error)
             case Warm(number):
@@ -208,44 +221,44 @@ class Orchestrator:
             case Committed(number, end) if number in self._running:
                 self._running[number].changelog_end = end
                 if (live := self._life.live) is not None and live.number == number:
-                    self._notebook.write(*self._running[number].records)
+                    self._state_writer.write(*self._running[number].records)
             case Broken(number, reason):
                 self._break(number, reason)
             case Ended(number, error):
                 if error is not None:
-                    self._desk.say("WARN", f"Generation {number} did not end in order: {error}")
+                    self._status.say("WARN", f"Generation {number} did not end in order: {error}")
                 self._sweep(number)
                 self._running.pop(number, None)
                 self._builds.pop(number, None)
                 self._swap_began.pop(number, None)
                 self._do(self._life.ended(number, moment))
             case Stop(failure):
-                self._ending.begin()
+                self._shutdown.begin()
                 self._stopping, self.failure = True, failure
             case Committed():  # of a generation that has ended
                 pass
-            case Change() | KafkaAway() | KafkaBack():
-                self._take_report(happened)
+            case Change() | KafkaLost() | KafkaRegained():
+                self._take_report(event)
             case _:
-                self._take_engine(happened)
+                self._take_engine(event)
 
     def _take_report(self, report: Report) -> None:
-        """Something happened to a topic that is read. What cannot be read on is built anew."""
-        if isinstance(report, KafkaAway | KafkaBack):
-            self._display.kafka_is_away(str(report) if isinstance(report, KafkaAway) else "")
+        """Something event to a topic that is read. What cannot be read on is built anew."""
+        if isinstance(report, KafkaLost | KafkaRegained):
+            self._display.kafka_is_away(str(report) if isinstance(report, KafkaLost) else "")
         match report:
             case TopicRecreated(number) | Rewound(number):
                 self._break(number, str(report))
             case Truncated(number, position=0):  # Spark takes it for a partition without records, and waits for ever
                 self._break(number, str(report))
-            case StandsStill() | ReadsOn() | TopicGone() | TopicBack():
+            case SourceStalled() | SourceRecovered() | TopicGone() | TopicBack():
                 self._standstills.report(report, self._running.get(report.generation))
-            case KafkaBack() | PartitionsGrew():
-                self._desk.say("INFO", str(report))
+            case KafkaRegained() | PartitionsGrew():
+                self._status.say("INFO", str(report))
             case _:
-                self._desk.say("WARN", str(report))
+                self._status.say("WARN", str(report))
 
-    def _take_engine(self, event: Event) -> None:
+    def _take_engine(self, event: EngineEvent) -> None:
         match event:
             case Started(number) if number in self._running:
                 self._running[number].started = event
@@ -258,16 +271,16 @@ class Orchestrator:
                     self._break(number, f"{condition}: {message}")
                 else:
                     what = f"The query of generation {number} failed and is started again"
-                    self._desk.say("WARN", f"{what}: [{condition}] {message}")
+                    self._status.say("WARN", f"{what}: [{condition}] {message}")
             case Died(reason):
-                self._desk.say("WARN", f"Spark ended and is started again: {reason}")
+                self._status.say("WARN", f"Spark ended and is started again: {reason}")
                 for running in self._running.values():
                     running.failed(reason)
 
     def _break(self, number: int, reason: str) -> None:
         if number in self._life.generations:
-            self._desk.say("ERROR", f"Generation {number} cannot go on: {reason}")
-            if self._life.generations[number].state is State.LIVE:
+            self._status.say("ERROR", f"Generation {number} cannot go on: {reason}")
+            if self._life.generations[number].state is GenerationState.LIVE:
                 _work(self._running[number].halt)  # its tables stay as they are: more may be another topic's rows
             self._do(self._life.failed(number, reason, time.monotonic()))
 
@@ -283,7 +296,7 @@ class Orchestrator:
 
     # --- what is wanted
 
-    def _hear(self, message: Message) -> None:
+    def _receive(self, message: Message) -> None:
         record = message.record
         request = (record.partition, record.offset)
         self._heard[record.partition] = self._behind(record, message.topic_id)
@@ -295,18 +308,18 @@ class Orchestrator:
             self._reject(record, verdict, message.answer)
             return
         wiring = verdict.wiring
-        self._desk.say("INFO", f"Control message received ({source}), resolved to {said(wiring)}")
+        self._status.say("INFO", f"Control message received ({source}), resolved to {said(wiring)}")
         for warning in verdict.warnings:
-            self._desk.say("WARN", f"Control message ({source}): {warning}")
+            self._status.say("WARN", f"Control message ({source}): {warning}")
         self._open[request] = _Pending(record, verdict.given, verdict.force)
-        self._desk.message(request, verdict.given, iso_of_ms(record.timestamp), "pending", "")
+        self._status.message(request, verdict.given, iso_of_ms(record.timestamp), "pending", "")
         if message.answer is not None:
             message.answer.set_result({"result": "pending", "reason": ""})
         self._do(self._life.want(wiring, time.monotonic(), request))
 
     def _reject(self, record: ControlMessage, verdict: Rejected, answer: Answer | None = None) -> None:
         reason = f"{verdict.condition}: {verdict.sentence}"
-        self._desk.say("WARN", f"Control message ({_source(record)}) rejected: {reason}")
+        self._status.say("WARN", f"Control message ({_source(record)}) rejected: {reason}")
         self._settle(_Pending(record, verdict.given), "rejected", reason, answer)
 
     def _checked(self, resolved: Resolved) -> Resolved | Rejected:
@@ -321,14 +334,14 @@ class Orchestrator:
 
     def _settle(self, message: _Pending, result: str, reason: str, answer: Answer | None = None) -> None:
         record, given = message.record, message.given
-        self._desk.message((record.partition, record.offset), given, iso_of_ms(record.timestamp), result, reason)
+        self._status.message((record.partition, record.offset), given, iso_of_ms(record.timestamp), result, reason)
         if answer is not None:
             answer.set_result({"result": result, "reason": reason})
         if result in (Result.APPLIED, Result.UNCHANGED):
             self._display.last_applied = iso()
         if record.partition >= 0:
-            verdict = Verdict(record.partition, record.offset, record.timestamp, given, result, reason)
-            self._notebook.write(verdict, self._next_offset(record.partition))
+            verdict = ControlResult(record.partition, record.offset, record.timestamp, given, result, reason)
+            self._state_writer.write(verdict, self._next_offset(record.partition))
 
     def _behind(self, record: ControlMessage, topic_id: str | None) -> ControlOffset:
         return ControlOffset(record.partition, record.offset + 1, topic_id, self._config.control.topic)
@@ -357,27 +370,27 @@ class Orchestrator:
 
     def _build(self, action: Build) -> None:
         number = action.generation
-        running = self._running.get(number) or Running(self._site, number, action.wiring)
+        running = self._running.get(number) or RunningGeneration(self._context, number, action.wiring)
         if (live := self._life.live) is not None and (tables := self._running[live.number].tables) is not None:
             running.is_beside, running.expected_bytes = True, tables.nbytes
         running.on_caught_up = lambda: self.post(Warm(number))
         running.on_commit = lambda end: self.post(Committed(number, end))
         running.on_failure = lambda error: self.post(Broken(number, str(error)))
-        running.on_retry = lambda error: self._desk.say("WARN", f"Generation {number}: trying again, for {error}")
+        running.on_retry = lambda error: self._status.say("WARN", f"Generation {number}: trying again, for {error}")
         self._running[number] = running
         self._swap_began[number] = time.monotonic()
         how = "Resuming" if action.resumed else "Building"
-        self._desk.say("INFO", f"{how} generation {number}: {said(action.wiring)}")
+        self._status.say("INFO", f"{how} generation {number}: {said(action.wiring)}")
         self._builds[number] = _work(running.build)
         self._builds[number].add_done_callback(lambda job: self.post(Built(number, _error_of(job))))
 
     def _take_built(self, number: int, error: Exception | None) -> None:
         generation = self._life.generations.get(number)
-        if generation is None or generation.state is not State.BUILDING:
+        if generation is None or generation.state is not GenerationState.BUILDING:
             return
         moment = time.monotonic()
         if isinstance(error, NotEnoughSlotsError | NotEnoughMemoryError) and self._life.lingering:
-            self._desk.say("INFO", f"Generation {number} does not fit beside those that linger; they are ended first")
+            self._status.say("INFO", f"Generation {number} does not fit beside those that linger; they are ended first")
             self._do(self._life.make_room(moment))
         elif error is not None:
             reason = f"{error.condition}: {error.sentences}" if isinstance(error, EvertableError) else repr(error)
@@ -393,7 +406,7 @@ class Orchestrator:
     def _publish_if_sound(self, number: int) -> None:
         """Publishes a warm generation; one that somebody swapped to is reviewed first, and held if it looks broken."""
         generation, moment = self._life.generations.get(number), time.monotonic()
-        if generation is None or generation.state is not State.WARMING:
+        if generation is None or generation.state is not GenerationState.WARMING:
             return
         review = self._review(generation)
         if review is None:
@@ -428,15 +441,15 @@ class Orchestrator:
         records: list[Record] = [*running.records, Numbers(max(self._life.generations), self._publication)]
         if self._life.previous is not None:
             records.append(PreviousWiring(self._life.previous))
-        self._notebook.write(*records, *self._display.shown_before(number))
+        self._state_writer.write(*records, *self._display.shown_before(number))
         # Before the flip: who restarts in between goes on with the new one.
-        self._notebook.flush(self._ending.left(FLUSH_S))
+        self._state_writer.flush(self._shutdown.left(FLUSH_S))
         publication = self._publisher(number, running.shown(self._config), self._display.show_status)
         began = self._swap_began.pop(number, None)
         took = 0.0 if began is None else time.monotonic() - began
         how = "live again" if began is None else f"published after {took:.1f} s"
         self._counts.swapped("rolled_back" if began is None else "published", took)
-        self._desk.say("INFO", f"Generation {number} {how} (publication {publication})")
+        self._status.say("INFO", f"Generation {number} {how} (publication {publication})")
 
     def _end(self, number: int) -> None:
         running, job = self._running[number], self._builds.get(number)
@@ -445,18 +458,18 @@ class Orchestrator:
 
         def end() -> None:
             try:
-                self._site.engine.stop(number)  # ends the wait of a build that is under way
+                self._context.engine.stop(number)  # ends the wait of a build that is under way
             finally:
                 if job is not None:
                     job.exception()
                 running.end()
 
         generation = self._life.generations[number]
-        if generation.state in (State.FAILED, State.SUPERSEDED, State.HELD):
+        if generation.state in (GenerationState.FAILED, GenerationState.SUPERSEDED, GenerationState.HELD):
             self._counts.swapped(generation.state.value, time.monotonic() - self._swap_began.get(number, 0.0))
         reason = f": {generation.reason}" if generation.reason else ""
-        level = {State.FAILED: "ERROR", State.HELD: "WARN"}.get(generation.state, "INFO")
-        self._desk.say(level, f"Generation {number} {generation.state}{reason}")
+        level = {GenerationState.FAILED: "ERROR", GenerationState.HELD: "WARN"}.get(generation.state, "INFO")
+        self._status.say(level, f"Generation {number} {generation.state}{reason}")
         _work(end).add_done_callback(lambda done: self.post(Ended(number, _error_of(done))))
 
     def _shut_down(self) -> None:
@@ -465,22 +478,22 @@ class Orchestrator:
         One that was fenced stops its queries and deletes nothing: all of it is another one's now.
         """
         if self.failure is not None:
-            self._desk.say("ERROR", f"Stopping: {self.failure}")
-            wait([_work(running.halt) for running in self._running.values()], self._ending.left())
+            self._status.say("ERROR", f"Stopping: {self.failure}")
+            wait([_work(running.halt) for running in self._running.values()], self._shutdown.left())
             return
-        self._desk.say("INFO", "Stopping")
+        self._status.say("INFO", "Stopping")
         self._do(self._life.close())
         staying = self._life.staying
-        engine_s = self._ending.left(ENGINE_S)
-        closing = _work(lambda: self._site.engine.close(engine_s))  # all queries at once, also while Kafka is away
+        engine_s = self._shutdown.left(ENGINE_S)
+        closing = _work(lambda: self._context.engine.close(engine_s))  # all queries at once, also while Kafka is away
         while len(self._life.generations) > (1 if staying else 0):
             try:
-                self._take(self._events.get(timeout=self._ending.left()))
+                self._take(self._events.get(timeout=self._shutdown.left()))
             except queue.Empty:
                 break
-        wait([closing], self._ending.left())
+        wait([closing], self._shutdown.left())
         if staying:
-            wait([_work(self._running[staying.number].halt)], self._ending.left())
+            wait([_work(self._running[staying.number].halt)], self._shutdown.left())
         self._display.show()  # also what has ended now is remembered
 
 
@@ -489,7 +502,7 @@ def _source(record: ControlMessage) -> str:
 
 
 def _work(work: Callable[[], None]) -> Future[None]:
-    return in_background(work, "evertable-generation")
+    return run_in_background(work, "evertable-generation")
 
 
 def _error_of(job: Future[None]) -> Exception | None:

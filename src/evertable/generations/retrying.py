@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from evertable.engine.retry import Delays, growing
-from evertable.errors import EvertableError, KafkaUnreachableError, KeptOutError, QueryFailedError
+from evertable.backoff import Delays, growing
+from evertable.errors import EvertableError, KafkaAccessError, KafkaUnreachableError, QueryFailedError
 
 ATTEMPT_S, MOST_S = 10.0, 30.0
 """For Kafka to answer: at the first attempt, and at most at later ones."""
@@ -20,7 +20,7 @@ Attempt = Callable[[int, float], T]
 
 def is_transient(error: Exception) -> bool:
     """Whether the same step may succeed later without anybody's help."""
-    return isinstance(error, KafkaUnreachableError) and not isinstance(error, KeptOutError)
+    return isinstance(error, KafkaUnreachableError) and not isinstance(error, KafkaAccessError)
 
 
 def _delays() -> Iterator[float]:

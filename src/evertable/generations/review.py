@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from evertable.config.joins import JoinType
-from evertable.control.wiring import Wiring
+from evertable.schema.joins import JoinType
+from evertable.schema.wiring import Wiring
 from evertable.tables.generation import GenerationTables
 
 ENOUGH = 100

@@ -13,26 +13,27 @@ from functools import partial
 from pathlib import Path
 
 from evertable.changelog.caught_up import SourcePartition
-from evertable.changelog.resumption import ChangelogEnd, Resumption
+from evertable.changelog.resumption import ChangelogEnd, ResumeCheck
 from evertable.changelog.schema import Side
 from evertable.changelog.topics import ChangelogTopics
-from evertable.changelog.trouble import Admins
 from evertable.config import Config, Source, SwapMode
-from evertable.control.wiring import Wiring
 from evertable.engine.committed import Ends, committed_in_checkpoint
 from evertable.engine.process import Engine
 from evertable.engine.protocol import Progress, Started
 from evertable.errors import EvertableError, NotEnoughMemoryError, TopicRecreatedError
 from evertable.generations.build import Build, Starts, build, committed_records, resume
 from evertable.generations.commits import Commits
-from evertable.generations.counts import Counts
-from evertable.generations.desk import DEAD_LETTERS, iso
+from evertable.generations.counters import GenerationCounters
 from evertable.generations.feed import Feed
-from evertable.generations.identity import Identity, identity_of, mismatch, offsets_of
-from evertable.generations.offered import suggesting
+from evertable.generations.identity import identity_of, offsets_of
 from evertable.generations.retrying import retried
 from evertable.generations.review import Figures
-from evertable.generations.topic_ids import changelog_end, topic_ids
+from evertable.generations.status_tables import DEAD_LETTERS, iso
+from evertable.generations.suggestions import suggesting
+from evertable.generations.topics import changelog_end, topic_ids
+from evertable.kafka.admin import AdminPool
+from evertable.schema.wiring import Wiring
+from evertable.state.identity import Identity, mismatch
 from evertable.state.records import ChangelogRecord, LiveRecord, Record
 from evertable.tables.generation import GenerationTables, Input
 from evertable.tables.table import Table
@@ -48,7 +49,7 @@ FORGET_S, FORGET_AGAIN_S = 5.0, 0.1
 
 
 @dataclass(frozen=True)
-class Site:
+class GenerationContext:
     """Where generations are built: what all of them use."""
 
     config: Config
@@ -57,7 +58,7 @@ class Site:
     checkpoints: str
     ring: Callable[[], None]
     """Tells viewers that a table changed."""
-    counts: Counts
+    counts: GenerationCounters
 
     def has_room(self) -> bool:
         """Whether the tables take less than they may (``server.max_memory_mb``)."""
@@ -96,10 +97,10 @@ class Site:
 
 
 @dataclass(eq=False)
-class Running:
+class RunningGeneration:
     """One generation's means. ``build``, ``halt`` and ``end`` take their time: they are for a worker, in turn."""
 
-    site: Site
+    context: GenerationContext
     number: int
     wiring: Wiring
     starts: Starts | None = None
@@ -134,19 +135,19 @@ class Running:
     feed: Feed | None = None
     built: Build | None = None
     _commits: Commits | None = None
-    _admins: Admins = field(default_factory=Admins)
+    _admins: AdminPool = field(default_factory=AdminPool)
     _given_up: threading.Event = field(default_factory=threading.Event)
 
     def build(self) -> None:
         """From the topics to a running query and tables that fill; raises where that is not possible."""
-        site = self.site
-        if not site.fits(self.expected_bytes):
+        context = self.context
+        if not context.fits(self.expected_bytes):
             raise NotEnoughMemoryError(
                 f"Another generation of about {self.expected_bytes >> 20} MB does not fit into server.max_memory_mb, "
-                f"{site.config.server.max_memory_mb}.",
+                f"{context.config.server.max_memory_mb}.",
                 "Raise it, or swap to smaller topics.",
             )
-        config = site.config.rewired(self.wiring)
+        config = context.config.rewired(self.wiring)
         prepared = retried(
             partial(self._prepare, config), self._given_up, self.on_retry, PREPARED * config.swap.timeout_s
         )
@@ -154,28 +155,28 @@ class Running:
             return
         self.identity, self.built = prepared
         left, right = _input(config.left), _input(config.right)
-        self.tables = GenerationTables(left, right, self.wiring.join, site.ring)
+        self.tables = GenerationTables(left, right, self.wiring.join, context.ring)
         resumption = None if self.starts is None else self._resumption(config, self.built)
         self.feed = Feed(
             self.built.reader(config),
             self.tables,
-            self.built.caught_up(lambda: self.starts is not None or site.engine.has_begun_again(self.number)),
+            self.built.caught_up(lambda: self.starts is not None or context.engine.has_begun_again(self.number)),
             on_caught_up=partial(self._look_once_more, config),
             on_failure=self.on_failure,
-            has_room=site.has_room,
+            has_room=context.has_room,
             resumption=resumption,
         ).start()
-        site.counts.began(self)
+        context.counts.began(self)
         topic = self.built.spec.changelog_topic
         self._commits = Commits(lambda: changelog_end(config, topic, self._admins), self._committed)
         if resumption is not None:
             self._committed(committed_in_checkpoint(self.built.spec), resumption.end)
-        self.started = site.engine.start(self.built.spec)
+        self.started = context.engine.start(self.built.spec)
 
     def _prepare(self, config: Config, attempt: int, timeout_s: float) -> tuple[Identity, Build]:
         """Looks at the topics and makes the changelog, or finds it; with new connections, for old ones may be dead."""
         self._admins.renew()
-        checkpoint, topics = self.site.checkpoint(self.number), self.site.topics
+        checkpoint, topics = self.context.checkpoint(self.number), self.context.topics
         with suggesting(config):
             # Before the topics are looked at: one made anew in between must look changed.
             ids = topic_ids(config, self._admins, timeout_s=timeout_s)
@@ -198,10 +199,10 @@ class Running:
                 )
         return identity_of(config, ids, offsets_of(built.spec)), built
 
-    def _resumption(self, config: Config, built: Build) -> Resumption:
+    def _resumption(self, config: Config, built: Build) -> ResumeCheck:
         """What the changelog must show, as of now: before the query is started and writes to it."""
         committed = committed_records(config, built, committed_in_checkpoint(built.spec))
-        return Resumption(changelog_end(config, built.spec.changelog_topic, self._admins), committed)
+        return ResumeCheck(changelog_end(config, built.spec.changelog_topic, self._admins), committed)
 
     def _look_once_more(self, config: Config) -> None:
         """Tells that it is caught up, unless a topic was made again meanwhile: its rows may be of both then."""
@@ -234,7 +235,7 @@ class Running:
         if self._commits is not None:
             self._commits.close()
         try:
-            self.site.engine.stop(self.number)
+            self.context.engine.stop(self.number)
         finally:
             if self.feed is not None:
                 self.feed.close()
@@ -244,7 +245,7 @@ class Running:
         try:
             self.halt()
         finally:
-            self.site.counts.retired(self)
+            self.context.counts.retired(self)
             self.tables = self.feed = None
             give_back_memory()
 

@@ -6,8 +6,8 @@ import queue
 import threading
 from collections.abc import Callable
 
-from evertable.changelog.outages import Reminder
 from evertable.errors import EvertableError
+from evertable.kafka.outages import WarningThrottle
 
 AGAIN_S = 2.0
 
@@ -55,7 +55,7 @@ class Sweeper:
             self._sweep(generation)
 
     def _sweep(self, generation: int) -> None:
-        trouble_said = Reminder()
+        warnings = WarningThrottle()
         while not self._dropped:
             try:
                 self._delete(generation)
@@ -63,10 +63,10 @@ class Sweeper:
                 if not self._closing.is_set():
                     raise
             except EvertableError as error:
-                if trouble_said.due():
+                if warnings.due():
                     self._say("WARN", f"What is left of generation {generation} is not deleted yet: {error}")
             else:
-                if trouble_said.over():
+                if warnings.over():
                     self._say("INFO", f"What was left of generation {generation} is deleted")
                 return
             if self._closing.wait(AGAIN_S):

@@ -15,25 +15,26 @@ from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import ListOffsetsResultInfo, OffsetSpec
 
 from evertable.changelog.caught_up import SourcePartition
-from evertable.changelog.outages import Reminder
 from evertable.changelog.schema import Side
 from evertable.changelog.targets import partitions_with_records
-from evertable.changelog.trouble import MISSING, Admin
 from evertable.config import Config, Role, Source
-from evertable.errors import EvertableError, KeptOutError
-from evertable.generations.identity import Identity, SourceIdentity
-from evertable.generations.observed import (
+from evertable.errors import EvertableError, KafkaAccessError
+from evertable.generations.source_events import (
     MISSES,
-    KafkaAway,
-    KafkaBack,
+    KafkaLost,
+    KafkaRegained,
     Observed,
-    ReadsOn,
     Report,
     SourceHistory,
-    StandsStill,
+    SourceRecovered,
+    SourceStalled,
 )
-from evertable.generations.standstill import Standstill
-from evertable.generations.topic_ids import describe, id_of
+from evertable.generations.stall import StallDetector
+from evertable.kafka.admin import Admin
+from evertable.kafka.errors import MISSING
+from evertable.kafka.outages import WarningThrottle
+from evertable.kafka.topics import describe, id_of
+from evertable.state.identity import Identity, SourceIdentity
 
 INTERVAL_S = 1.0
 TIMEOUT_S = 3.0
@@ -52,7 +53,7 @@ class _Cluster:
     def __init__(self, properties: Mapping[str, Any], timeout_s: float) -> None:
         self.servers = str(properties.get("bootstrap.servers", ""))
         self.missed = 0
-        self.trouble_said = Reminder()
+        self.warnings = WarningThrottle()
         self._timeout_s = timeout_s
         self._admin = Admin(properties)
 
@@ -97,7 +98,7 @@ class _Source:
     consumer: Mapping[str, Any]
     """Properties, to look for records that wait."""
     found: Observed | None = None
-    standstill: Standstill = field(default_factory=Standstill)
+    standstill: StallDetector = field(default_factory=StallDetector)
     stands_still: bool = False
     empty: dict[int, tuple[int, int]] = field(default_factory=dict)
     """For each partition, a begin and an end between which it was found to have no record."""
@@ -173,8 +174,8 @@ class TopicWatch:
             elif source.cluster.missed >= MISSES:
                 source.standstill.suspect(now)
         for cluster, found in seen.items():  # behind what stands still: nothing may look live in between
-            if found is not None and cluster.trouble_said.over():
-                self._on_report(KafkaBack(cluster.servers))
+            if found is not None and cluster.warnings.over():
+                self._on_report(KafkaRegained(cluster.servers))
 
     def start(self) -> Self:
         self._thread.start()
@@ -236,10 +237,12 @@ class TopicWatch:
         if stood:
             source.stands_still = True
             behind = sum(lag[partition] for partition in stood)
-            self._on_report(StandsStill(history.generation, history.source, history.topic, behind, max(stood.values())))
+            self._on_report(
+                SourceStalled(history.generation, history.source, history.topic, behind, max(stood.values()))
+            )
         elif source.stands_still:
             source.stands_still = False
-            self._on_report(ReadsOn(history.generation, history.source, history.topic))
+            self._on_report(SourceRecovered(history.generation, history.source, history.topic))
 
     def _look_at(self, cluster: _Cluster, topics: Iterable[str]) -> dict[str, Observed | None] | None:
         """All of these topics of a cluster; None if it does not tell."""
@@ -250,9 +253,9 @@ class TopicWatch:
             except KafkaException as problem:
                 cluster.missed += 1
                 why = cluster.explain(problem, topic)
-                kind = str(why) if isinstance(why, KeptOutError) else why.condition
-                if cluster.missed >= MISSES and cluster.trouble_said.due(kind):
-                    self._on_report(KafkaAway(cluster.servers, str(why)))
+                kind = str(why) if isinstance(why, KafkaAccessError) else why.condition
+                if cluster.missed >= MISSES and cluster.warnings.due(kind):
+                    self._on_report(KafkaLost(cluster.servers, str(why)))
                 return None
         cluster.missed = 0
         return found

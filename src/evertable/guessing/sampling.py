@@ -7,14 +7,14 @@ from typing import Any
 
 from confluent_kafka import KafkaException
 
-from evertable.changelog.kafka import PlainConsumer, Probe
+from evertable.kafka.consumer import GrouplessConsumer, Probe
 
 _LATEST = {"isolation.level": "read_committed", "enable.partition.eof": True, "auto.offset.reset": "earliest"}
 
 
 def newest(properties: Mapping[str, Any], topic: str, most: int, *, timeout_s: float = 10.0) -> list[bytes | None]:
     """The values of about ``most`` records, from all partitions; TopicNotFoundError, KafkaUnreachableError."""
-    consumer = PlainConsumer(properties, _LATEST)
+    consumer = GrouplessConsumer(properties, _LATEST)
     try:
         return _Newest(consumer, topic, timeout_s).values(most)
     except KafkaException as problem:

@@ -7,8 +7,8 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from evertable.config.columns import Column, ColumnType, Kind
 from evertable.protocol.page import Row
+from evertable.schema.columns import Column, ColumnType, Kind
 
 
 def from_json(column: ColumnType, value: Any) -> Any:

@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
-from evertable.config.columns import Column
 from evertable.protocol.answers import Stamp
+from evertable.schema.columns import Column
 
 Row = tuple[Any, ...]
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from evertable.config.columns import Column, Kind
 from evertable.protocol.page import Row
+from evertable.schema.columns import Column, Kind
 
 MAX_TEXT = 8_192  # characters of a cell
 MAX_SAFE = 2**53 - 1  # beyond it JavaScript's numbers have gaps

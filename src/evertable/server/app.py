@@ -11,6 +11,7 @@ from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from evertable.config.server import Server
+from evertable.live.workers import Workers
 from evertable.server.downloads import MAX_DOWNLOADS, STALLED_S, Downloads
 from evertable.server.gate import Gate
 from evertable.server.health import health_routes
@@ -21,7 +22,6 @@ from evertable.server.refusals import HANDLED, ROUTING, answer, response_to
 from evertable.server.rest import Tables
 from evertable.server.security import Refusal, Rules
 from evertable.server.strangers import JUNK, JunkConnections, WrongTokens
-from evertable.server.workers import Workers
 from evertable.tables.catalog import Catalog
 
 QUICK_WORKERS = 2

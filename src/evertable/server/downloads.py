@@ -10,11 +10,11 @@ from urllib.parse import quote
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from evertable.live.workers import Workers
 from evertable.server.exports import Extract, Format
 from evertable.server.leaving import gone
 from evertable.server.parameters import Pairs
 from evertable.server.refusals import RETRY_AFTER, Refused
-from evertable.server.workers import Workers
 from evertable.tables.catalog import Catalog
 
 log = logging.getLogger(__name__)

@@ -11,12 +11,12 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evertable.config.columns import Column, Kind
+from evertable.live.batches import batches
 from evertable.protocol.answers import Stamp
 from evertable.protocol.values import rows_of
+from evertable.schema.columns import Column, Kind
 from evertable.server.parameters import Pairs, keeps_formulas, view_of
 from evertable.server.reading import find
-from evertable.server.taking import batches
 from evertable.tables.catalog import Catalog
 from evertable.tables.pieces import Check, never
 from evertable.tables.table import Slots, Snapshot, schema_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from evertable.config.server import Server
+from evertable.live.hub import Hub
 from evertable.server.app import App, create_app
-from evertable.server.hub import Hub
 from evertable.server.metrics import Metrics
 from evertable.server.page import page_routes, paths_of
 from evertable.server.socket import Sockets

@@ -15,12 +15,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from evertable.live.workers import Workers
 from evertable.protocol.values import rows_of
 from evertable.server import reading
 from evertable.server.metrics import Metrics
 from evertable.server.parameters import check_names
 from evertable.server.refusals import Refused, json_response
-from evertable.server.workers import Workers
 from evertable.tables.catalog import Catalog
 
 Control = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from evertable.config.columns import Column
-from evertable.config.problems import nearest
 from evertable.errors import PageTooLargeError
+from evertable.problems import nearest
 from evertable.protocol.frames import MAX_INTEGER
+from evertable.schema.columns import Column
 from evertable.server.refusals import Refused
 from evertable.views.view import View
 

@@ -10,13 +10,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from evertable.live.workers import Workers
 from evertable.server import reading
 from evertable.server.downloads import Downloads
 from evertable.server.exports import Format
 from evertable.server.leaving import ClientGoneError, while_connected
 from evertable.server.parameters import CSV, PAGE, SHAPE, check_names
 from evertable.server.refusals import RETRY_AFTER, Refused, json_response
-from evertable.server.workers import Workers
 from evertable.tables.catalog import Catalog
 
 MAX_WAITING = 256  # requests of one client that are not answered yet

@@ -21,6 +21,8 @@ from evertable.errors import (
     SubscriptionNotFoundError,
     TooManySubscriptionsError,
 )
+from evertable.live.hub import Hub
+from evertable.live.live_view import BEGINNING, LiveView, Subscription
 from evertable.protocol import answers
 from evertable.protocol.answers import Stamp
 from evertable.protocol.frames import (
@@ -34,10 +36,8 @@ from evertable.protocol.frames import (
     Unsubscribe,
     parse,
 )
-from evertable.server.hub import Hub
 from evertable.server.refusals import response_to
 from evertable.server.security import Refusal
-from evertable.server.shared import BEGINNING, LiveView, Subscription
 from evertable.server.wire import CLOSE_S, Wire, wire_of
 from evertable.views.query import Query
 from evertable.views.view import View

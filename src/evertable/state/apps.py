@@ -10,16 +10,16 @@ from dataclasses import dataclass
 
 from confluent_kafka import KafkaException
 
-from evertable.changelog.kafka import PlainConsumer
 from evertable.changelog.names import generation_of
 from evertable.config import KafkaProperties, Role
 from evertable.config.names import CONTROL, STATE, OwnTopics
 from evertable.errors import StateFormatError
-from evertable.generations.ending import Ending
+from evertable.kafka.consumer import GrouplessConsumer
+from evertable.shutdown import Shutdown
 from evertable.state.ownership import LEASE_S, LEAVING_S, Ownership
 from evertable.state.reading import fold, running_owner, wait_for_leaving
 from evertable.state.records import Owner
-from evertable.state.state import Memory, State
+from evertable.state.state import AppState, StateFold
 from evertable.state.state_log import StateLog
 
 TIMEOUT_S = 10.0
@@ -28,13 +28,13 @@ AT_ONCE = 8
 
 
 @dataclass(frozen=True)
-class FoundApp:
+class InstalledApp:
     """An app that has topics, and what its state topic says."""
 
     name: str
     topics: tuple[str, ...]
     """Its state, its changelogs, and the control topic that is its own."""
-    state: State
+    state: AppState
     running: Owner | None = None
     """Who runs it just now."""
     problem: str = ""
@@ -63,7 +63,7 @@ def topics_by_app(names: Iterable[str], prefix: str) -> dict[str, tuple[str, ...
     return {app: tuple(topics) for app, topics in found.items() if app not in alone}
 
 
-def find_apps(kafka: KafkaProperties, prefix: str, wait_s: float = LEASE_S) -> list[FoundApp]:
+def find_apps(kafka: KafkaProperties, prefix: str, wait_s: float = LEASE_S) -> list[InstalledApp]:
     """Lists the apps by name; an owner that has not left is waited for, for ``wait_s``. KafkaUnreachableError."""
     grouped = topics_by_app(topic_names(kafka), prefix)
     with ThreadPoolExecutor(AT_ONCE, "evertable-apps") as pool:
@@ -76,7 +76,7 @@ def running_now(kafka: KafkaProperties, prefix: str, app: str, wait_s: float = L
     ownership = Ownership("")
     with closing(_log(kafka, prefix, app).reader()) as reader:
         fold(reader.to_the_end(), ownership)
-        running = running_owner(reader, ownership, None, wait_s, Ending())
+        running = running_owner(reader, ownership, None, wait_s, Shutdown())
         if running is None and any(sign.owner.leaving for sign in ownership.others):
             wait_for_leaving(reader, ownership, LEAVING_S)
         return running
@@ -84,24 +84,24 @@ def running_now(kafka: KafkaProperties, prefix: str, app: str, wait_s: float = L
 
 def topic_names(kafka: KafkaProperties) -> list[str]:
     """All topics of the cluster that may be seen; none is made by asking."""
-    with closing(PlainConsumer(kafka.for_librdkafka(Role.CONSUMER), {})) as consumer:
+    with closing(GrouplessConsumer(kafka.for_librdkafka(Role.CONSUMER), {})) as consumer:
         try:
             return list(consumer.kafka.list_topics(timeout=TIMEOUT_S).topics)
         except KafkaException as problem:
             raise consumer.error(problem.args[0], "", "Describe") from problem
 
 
-def _found(kafka: KafkaProperties, prefix: str, app: str, topics: Sequence[str], wait_s: float) -> FoundApp:
+def _found(kafka: KafkaProperties, prefix: str, app: str, topics: Sequence[str], wait_s: float) -> InstalledApp:
     if f"{prefix}.{app}.{STATE}" not in topics:
-        return FoundApp(app, tuple(topics), State())
-    ownership, memory = Ownership(""), Memory()
+        return InstalledApp(app, tuple(topics), AppState())
+    ownership, memory = Ownership(""), StateFold()
     try:
         with closing(_log(kafka, prefix, app).reader()) as reader:
             fold(reader.to_the_end(), ownership, memory)
-            running = running_owner(reader, ownership, memory, wait_s, Ending())
-            return FoundApp(app, tuple(topics), memory.state(), running)
+            running = running_owner(reader, ownership, memory, wait_s, Shutdown())
+            return InstalledApp(app, tuple(topics), memory.state(), running)
     except StateFormatError as error:
-        return FoundApp(app, tuple(topics), State(), problem=error.what)
+        return InstalledApp(app, tuple(topics), AppState(), problem=error.what)
 
 
 def _log(kafka: KafkaProperties, prefix: str, app: str) -> StateLog:

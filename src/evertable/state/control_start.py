@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from evertable.state.records import ControlOffset
-from evertable.state.state import State
+from evertable.state.state import AppState
 
 FORMER_DEFAULT = "evertable-control"
 """The control topic of all apps whose configuration named none, before each app had one of its own."""
@@ -30,7 +30,7 @@ class ControlStart:
         return not self.after
 
 
-def control_start(state: State, topic: str, topic_id: str | None, *, is_own: bool) -> ControlStart:
+def control_start(state: AppState, topic: str, topic_id: str | None, *, is_own: bool) -> ControlStart:
     """Compares what is remembered with the control topic as it is now; ``is_own`` if no other app reads it."""
     records = state.control
     same = {partition: each.next for partition, each in records.items() if _is_of(each, topic, topic_id, is_own)}

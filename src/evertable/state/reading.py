@@ -7,17 +7,17 @@ from collections.abc import Iterable
 
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, Message
 
-from evertable.changelog.kafka import place
-from evertable.generations.ending import Ending
+from evertable.kafka.consumer import place
+from evertable.shutdown import Shutdown
 from evertable.state.ownership import Ownership, Sign
 from evertable.state.records import LastOwner, Owner, about_owners, decode
-from evertable.state.state import Memory
+from evertable.state.state import StateFold
 from evertable.state.state_log import StateReader
 
 POLL_S = 0.1
 
 
-def fold(messages: Iterable[Message], ownership: Ownership, memory: Memory | None = None) -> None:
+def fold(messages: Iterable[Message], ownership: Ownership, memory: StateFold | None = None) -> None:
     """Folds what the topic says of the owners and, if there is a ``memory`` to take it, of all else."""
     for message in messages:
         key, value = (message.key() or b"").decode(errors="replace"), message.value()
@@ -39,12 +39,12 @@ def fold(messages: Iterable[Message], ownership: Ownership, memory: Memory | Non
 
 
 def running_owner(
-    reader: StateReader, ownership: Ownership, memory: Memory | None, wait_s: float, ending: Ending
+    reader: StateReader, ownership: Ownership, memory: StateFold | None, wait_s: float, shutdown: Shutdown
 ) -> Owner | None:
     """Returns an owner that shows a sign of life within ``wait_s``; None once all have left, stop, or are silent."""
     since, deadline = reader.next, time.monotonic() + wait_s
     while any(not sign.owner.leaving for sign in ownership.others) and time.monotonic() < deadline:
-        if not ending.left():
+        if not shutdown.left():
             return None
         fold(reader.poll(POLL_S), ownership, memory)
         if running := ownership.living(since):

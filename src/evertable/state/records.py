@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Protocol
 from pydantic import TypeAdapter, ValidationError
 
 import evertable
-from evertable.control.wiring import Wiring
 from evertable.errors import StateFormatError
-from evertable.generations.identity import Identity
+from evertable.schema.wiring import Wiring
+from evertable.state.identity import Identity
 
 FORMAT = 1
 LONGEST_TEXT = 1_000
@@ -88,7 +88,7 @@ class ControlOffset:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ControlResult:
     """A control message, and what became of it. Long texts are cut."""
 
     partition: int
@@ -203,7 +203,7 @@ _KINDS: dict[str, TypeAdapter[Any]] = {
     "previous": TypeAdapter(PreviousWiring),
     "numbers": TypeAdapter(Numbers),
     "control": TypeAdapter(ControlOffset),
-    "verdict": TypeAdapter(Verdict),
+    "verdict": TypeAdapter(ControlResult),
     "generation": TypeAdapter(GenerationRow),
     "owner": TypeAdapter(Owner),
     "last-owner": TypeAdapter(LastOwner),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from evertable.control.wiring import Wiring
+from evertable.schema.wiring import Wiring
 from evertable.state.records import (
     ChangelogRecord,
     ControlOffset,
+    ControlResult,
     GenerationRow,
     LastOwner,
     LiveRecord,
@@ -16,7 +17,6 @@ from evertable.state.records import (
     Owner,
     PreviousWiring,
     Record,
-    Verdict,
 )
 
 KEPT_VERDICTS = 10_000
@@ -24,7 +24,7 @@ KEPT_GENERATIONS = 1_000
 
 
 @dataclass(frozen=True)
-class State:
+class AppState:
     """What is remembered; a first start remembers nothing."""
 
     live: LiveRecord | None = None
@@ -36,7 +36,7 @@ class State:
     publication: int = 0
     control: Mapping[int, ControlOffset] = field(default_factory=dict)
     """For each partition of the control topic, what is read next, and of which topic."""
-    verdicts: tuple[Verdict, ...] = ()
+    verdicts: tuple[ControlResult, ...] = ()
     """The newest control messages, in the order of (timestamp, partition, offset)."""
     generations: tuple[GenerationRow, ...] = ()
     """The newest ones, by number."""
@@ -44,19 +44,19 @@ class State:
     """Who took the app over last."""
 
 
-class Memory:
+class StateFold:
     """Folds records, and tells which of them are too old to be kept."""
 
     def __init__(self, kept_verdicts: int = KEPT_VERDICTS, kept_generations: int = KEPT_GENERATIONS) -> None:
         self._kept_verdicts = kept_verdicts
         self._kept_generations = kept_generations
         self._records: dict[str, Record] = {}
-        self._verdicts: dict[str, Verdict] = {}
+        self._verdicts: dict[str, ControlResult] = {}
         self._generations: dict[str, GenerationRow] = {}
 
     def apply(self, record: Record) -> None:
         match record:
-            case Verdict():
+            case ControlResult():
                 self._verdicts[record.key] = record
             case GenerationRow():
                 self._generations[record.key] = record
@@ -73,7 +73,7 @@ class Memory:
 
     def too_old(self, coming: Sequence[Record] = ()) -> set[str]:
         """The keys of verdicts and generations that there are too many newer ones of, with what is coming."""
-        verdicts = {**self._verdicts, **{record.key: record for record in coming if isinstance(record, Verdict)}}
+        verdicts = {**self._verdicts, **{record.key: record for record in coming if isinstance(record, ControlResult)}}
         rows = {**self._generations, **{record.key: record for record in coming if isinstance(record, GenerationRow)}}
         by_age = (
             sorted(verdicts.values(), key=lambda verdict: verdict.place)[: -self._kept_verdicts],
@@ -81,9 +81,9 @@ class Memory:
         )
         return {record.key for old in by_age for record in old}
 
-    def state(self) -> State:
+    def state(self) -> AppState:
         """What all of it says."""
-        found = State(
+        found = AppState(
             verdicts=tuple(sorted(self._verdicts.values(), key=lambda verdict: verdict.place)),
             generations=tuple(sorted(self._generations.values(), key=lambda row: row.generation)),
         )

@@ -10,8 +10,6 @@ from typing import Any
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import NewTopic
 
-from evertable.changelog.kafka import GRACE_S, PlainConsumer, place
-from evertable.changelog.trouble import PASSING, QUIET, Admin, Trouble
 from evertable.config import KafkaProperties, Role
 from evertable.config.names import STATE
 from evertable.errors import (
@@ -21,7 +19,10 @@ from evertable.errors import (
     StateFormatError,
     TopicNotFoundError,
 )
-from evertable.generations.ending import Ending
+from evertable.kafka.admin import Admin
+from evertable.kafka.consumer import GRACE_S, GrouplessConsumer, place
+from evertable.kafka.errors import QUIET, TRANSIENT, ConnectionErrors
+from evertable.shutdown import Shutdown
 
 log = logging.getLogger(__name__)
 
@@ -53,24 +54,24 @@ class StateLog:
     """One app's state topic; its clients are made when they are needed."""
 
     def __init__(
-        self, kafka: KafkaProperties, topic: str, replication: int, timeout_s: float, ending: Ending | None = None
+        self, kafka: KafkaProperties, topic: str, replication: int, timeout_s: float, shutdown: Shutdown | None = None
     ) -> None:
         self.topic = topic
-        self.ending = ending or Ending()
+        self.shutdown = shutdown or Shutdown()
         self.servers = kafka.for_librdkafka(Role.ADMIN).get("bootstrap.servers", "")
         self._kafka = kafka
-        self._trouble = Trouble(kafka.for_librdkafka(Role.ADMIN))
+        self._trouble = ConnectionErrors(kafka.for_librdkafka(Role.ADMIN))
         self._replication = replication
         self._timeout_s = timeout_s
 
     def reader(self, offset: int = OFFSET_BEGINNING, timeout_s: float | None = None) -> StateReader:
         """Reads from there on, each time within ``timeout_s``."""
         timeout_s = self._timeout_s if timeout_s is None else timeout_s
-        return StateReader(self._kafka.for_librdkafka(Role.CONSUMER), self.topic, offset, timeout_s, self.ending)
+        return StateReader(self._kafka.for_librdkafka(Role.CONSUMER), self.topic, offset, timeout_s, self.shutdown)
 
     def make(self) -> None:
         """Makes the topic if it is missing, and waits until it can be used."""
-        consumer = PlainConsumer(self._kafka.for_librdkafka(Role.CONSUMER), {})
+        consumer = GrouplessConsumer(self._kafka.for_librdkafka(Role.CONSUMER), {})
         try:
             partitions = self._partitions(consumer) or self._create(consumer)
         finally:
@@ -126,15 +127,15 @@ class StateLog:
 
     def _left(self, most_s: float) -> float:
         """How long a call may take, the app's own end regarded; what is quick is always tried."""
-        return max(_LEAST_S, self.ending.left(most_s))
+        return max(_LEAST_S, self.shutdown.left(most_s))
 
-    def _partitions(self, consumer: PlainConsumer) -> list[int]:
+    def _partitions(self, consumer: GrouplessConsumer) -> list[int]:
         try:
             return consumer.partitions(self.topic, self._left(min(_ASK_S, self._timeout_s)))
         except TopicNotFoundError:
             return []
 
-    def _create(self, consumer: PlainConsumer) -> list[int]:
+    def _create(self, consumer: GrouplessConsumer) -> list[int]:
         admin = Admin(self._kafka.for_librdkafka(Role.ADMIN))
         wanted = NewTopic(self.topic, 1, self._replication, config=SETTINGS)
         try:
@@ -152,13 +153,15 @@ class StateLog:
 class StateReader:
     """Reads the state topic's committed records in order."""
 
-    def __init__(self, properties: dict[str, Any], topic: str, offset: int, timeout_s: float, ending: Ending) -> None:
+    def __init__(
+        self, properties: dict[str, Any], topic: str, offset: int, timeout_s: float, shutdown: Shutdown
+    ) -> None:
         self._topic = topic
-        self._ending = ending
+        self._shutdown = shutdown
         self._timeout_s = timeout_s
         self.next = 0
         """The offset that is read next."""
-        self._consumer = PlainConsumer(properties, _READING)
+        self._consumer = GrouplessConsumer(properties, _READING)
         self._consumer.kafka.assign([TopicPartition(topic, 0, offset)])
 
     def to_the_end(self) -> Iterator[Message]:
@@ -166,7 +169,7 @@ class StateReader:
         deadline = time.monotonic() + self._timeout_s
         end = self._end()
         while self.next < end:
-            if self._ending.left(deadline - time.monotonic()) <= 0:
+            if self._shutdown.left(deadline - time.monotonic()) <= 0:
                 raise KafkaUnreachableError(
                     f"Kafka at {self._consumer.servers} did not show all of '{self._topic}' in {self._timeout_s:g} s.",
                     "Check the broker.",
@@ -184,7 +187,7 @@ class StateReader:
                 yield message
             elif error.code() == KafkaError._PARTITION_EOF:
                 self.next = place(message)[1]  # further than the last record, behind what ended its transaction
-            elif error.code() not in PASSING and not error.retriable():
+            elif error.code() not in TRANSIENT and not error.retriable():
                 raise self._consumer.error(error, self._topic)
 
     def close(self) -> None:
@@ -192,4 +195,4 @@ class StateReader:
 
     def _end(self) -> int:
         """Behind the last record that is not part of an open transaction."""
-        return self._consumer.bounds(self._topic, 0, max(_LEAST_S, self._ending.left(self._timeout_s)))[1]
+        return self._consumer.bounds(self._topic, 0, max(_LEAST_S, self._shutdown.left(self._timeout_s)))[1]

@@ -23,11 +23,11 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from evertable.config import Config, KafkaProperties
 from evertable.config.names import STATE
 from evertable.errors import AppRunningError, EvertableError, FencedError, KafkaUnreachableError, StateFormatError
-from evertable.generations.ending import Ending
+from evertable.shutdown import Shutdown
 from evertable.state.ownership import LEASE_S, LEAVING_S, Ownership, Sign
 from evertable.state.reading import fold, running_owner
 from evertable.state.records import LastOwner, Owner, Record, encode
-from evertable.state.state import Memory, State
+from evertable.state.state import AppState, StateFold
 from evertable.state.state_log import StateLog, StateReader
 
 HEARTBEAT_S = 1.0
@@ -65,7 +65,7 @@ class StateTopic:
         replication: int = 1,
         *,
         timeout_s: float = 30.0,
-        ending: Ending | None = None,
+        shutdown: Shutdown | None = None,
         address: str = "",
     ) -> None:
         self.app = app
@@ -77,33 +77,33 @@ class StateTopic:
             address=address,
         )
         self._transactional_id = f"{prefix}.{app}"
-        self._log = StateLog(kafka, f"{prefix}.{app}.{STATE}", replication, timeout_s, ending)
-        self._ending = self._log.ending
+        self._log = StateLog(kafka, f"{prefix}.{app}.{STATE}", replication, timeout_s, shutdown)
+        self._shutdown = self._log.shutdown
         self._timeout_s = timeout_s
         self._lock = threading.RLock()
-        self._memory = Memory()
+        self._memory = StateFold()
         self._ownership = Ownership(self.owner.id)
         self._producer: Producer | None = None
         self._fenced: FencedError | None = None
         self._claimed = False
 
     @classmethod
-    def of(cls, config: Config, ending: Ending, address: str = "") -> Self:
+    def of(cls, config: Config, shutdown: Shutdown, address: str = "") -> Self:
         """That of the configured app, whose server listens at ``address``."""
         kafka, changelog = config.changelog_kafka, config.changelog
-        return cls(kafka, changelog.prefix, config.app, changelog.replication, ending=ending, address=address)
+        return cls(kafka, changelog.prefix, config.app, changelog.replication, shutdown=shutdown, address=address)
 
     @property
     def topic(self) -> str:
         return self._log.topic
 
     @property
-    def state(self) -> State:
+    def state(self) -> AppState:
         """What is remembered now."""
         with self._lock:
             return self._memory.state()
 
-    def open(self, wait_s: float = LEASE_S, *, take_over: bool = False) -> State:
+    def open(self, wait_s: float = LEASE_S, *, take_over: bool = False) -> AppState:
         """Makes this one the app's owner and returns what is remembered.
 
         AppRunningError if an owner shows a sign of life within ``wait_s``, unless this one is to ``take_over``. Returns
@@ -113,7 +113,7 @@ class StateTopic:
         """
         with self._lock:
             self.owner = replace(self.owner, claimed=None, leaving=False)
-            self._memory, self._ownership, self._fenced = Memory(), Ownership(self.owner.id), None
+            self._memory, self._ownership, self._fenced = StateFold(), Ownership(self.owner.id), None
             self._log.make()
             with closing(self._log.reader()) as reader:
                 fold(reader.to_the_end(), self._ownership, self._memory)
@@ -180,7 +180,7 @@ class StateTopic:
 
     def _refuse_if_running(self, reader: StateReader, wait_s: float) -> None:
         """Waits until every other owner has left, has begun to stop, or was silent for ``wait_s``."""
-        if running := running_owner(reader, self._ownership, self._memory, wait_s, self._ending):
+        if running := running_owner(reader, self._ownership, self._memory, wait_s, self._shutdown):
             raise AppRunningError(
                 f"The app '{self.app}' is running already: {running}.",
                 "To run another one beside it, give this one an `app:` of its own in its configuration. "
@@ -256,7 +256,7 @@ class StateTopic:
 
     def _left(self, deadline: float, most_s: float = _ATTEMPT_S) -> float:
         """How long a call may take, the app's own end regarded; never nothing, so that what is quick is done."""
-        return max(_AGAIN_S, min(most_s, self._ending.left(deadline - time.monotonic())))
+        return max(_AGAIN_S, min(most_s, self._shutdown.left(deadline - time.monotonic())))
 
     def _transact(self, values: Mapping[str, bytes | None], timeout_s: float) -> None:
         assert self._producer is not None  # noqa: S101 - by the only caller
@@ -309,7 +309,7 @@ class StateTopic:
 
     def _say(self, value: bytes | None) -> None:
         """Tells the others something about this one, whether it still owns the app or not; they can do without."""
-        if not self._ending.left():
+        if not self._shutdown.left():
             log.warning("owner_unheard", error="There was no time left to say it.")
             return
         try:

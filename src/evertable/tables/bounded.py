@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evertable.config.columns import Column
+from evertable.schema.columns import Column
 from evertable.tables.table import Extent, Mask, Slots, batch_of, schema_of
 
 Row = tuple[Any, ...]

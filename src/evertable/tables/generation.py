@@ -15,8 +15,8 @@ import pyarrow as pa
 from evertable.changelog.changes import Changes
 from evertable.changelog.ids import pack
 from evertable.changelog.schema import Side
-from evertable.config.columns import Column, ColumnType, Kind
-from evertable.config.joins import JoinType, joined_columns
+from evertable.schema.columns import Column, ColumnType, Kind
+from evertable.schema.joins import JoinType, joined_columns
 from evertable.tables.bounded import BoundedTable, Row
 from evertable.tables.join_table import JoinedTable
 from evertable.tables.joined import INDEXES, Matches

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from evertable.changelog.schema import Side
-from evertable.config.columns import Column
+from evertable.schema.columns import Column
 from evertable.tables.joined import JoinedIndex, Places
 from evertable.tables.source import SourceTable
 from evertable.tables.store import Rows

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evertable.changelog.schema import Side
-from evertable.config.joins import JoinType
+from evertable.schema.joins import JoinType
 from evertable.tables.growing import GrowingArray
 from evertable.tables.numbering import Numbering
 

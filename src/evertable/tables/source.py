@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evertable.config.columns import Column, ColumnType, Kind
+from evertable.schema.columns import Column, ColumnType, Kind
 from evertable.tables.numbering import Keys, Numbering, Numbers
 from evertable.tables.store import Rows, RowStore
 from evertable.tables.table import Extent, Mask, Slots, batch_of, schema_of

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from evertable.changelog.schema import arrow_type
-from evertable.config.columns import Column
+from evertable.schema.columns import Column
 
 Slots = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

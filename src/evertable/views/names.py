@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evertable.config.columns import Column
+from evertable.schema.columns import Column
 
 
 def places_of(columns: Sequence[Column]) -> dict[str, int]:

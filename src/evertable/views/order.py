@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evertable.config.columns import Column
-from evertable.config.problems import nearest
 from evertable.errors import ColumnNotFoundError
+from evertable.problems import nearest
+from evertable.schema.columns import Column
 from evertable.tables.pieces import Check, never
 from evertable.tables.table import Slots, Snapshot
 from evertable.views.columns import Columns

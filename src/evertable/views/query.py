@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evertable.config.columns import Column
-from evertable.config.problems import nearest
 from evertable.errors import ColumnNotFoundError
+from evertable.problems import nearest
+from evertable.schema.columns import Column
 from evertable.tables.pieces import Check, never
 from evertable.tables.table import Slots, Snapshot
 from evertable.views.filters import BoundFilter, Expression, bind, parse

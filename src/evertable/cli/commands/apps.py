@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from evertable.state.apps import FoundApp
+    from evertable.state.apps import InstalledApp
 
 
 def apps(
@@ -39,7 +39,7 @@ def apps(
     typer.echo("Next: evertable forget APP deletes everything that one app owns.")
 
 
-def _lines(app: FoundApp) -> Iterator[tuple[str, str]]:
+def _lines(app: InstalledApp) -> Iterator[tuple[str, str]]:
     from evertable.generations.forgetting import checkpoint_folder
 
     last, live = app.state.owner, app.state.live

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from evertable.generations.serving import Serving
+    from evertable.application import Application
 
 PORT = 10000
 
@@ -33,13 +33,13 @@ def demo(
 
     Example:  evertable demo --rows 10000 --rate 100
     """
+    from evertable.application import Application
     from evertable.broker.ports import is_free
     from evertable.broker.settings import HOST
     from evertable.cli.logs import write_logs
     from evertable.config.models import Logging
     from evertable.demo import Stage
     from evertable.demo.inviting import Invitation
-    from evertable.generations.serving import Serving
     from evertable.server.security import make_token
 
     write_logs(Logging())
@@ -55,7 +55,7 @@ def demo(
             typer.echo(f"Kafka listens on {stage.broker.bootstrap}. {found}. Starting Spark …")
             token = make_token()
             urls: list[str] = []
-            serving = Serving(stage.config(port, token), folder=stage.folder, on_up=urls.append)
+            serving = Application(stage.config(port, token), folder=stage.folder, on_up=urls.append)
 
             def show() -> None:
                 invitation = Invitation(urls[0], token, stage.broker.bootstrap)
@@ -71,7 +71,7 @@ def demo(
     typer.echo("Stopped.")
 
 
-async def _run(serving: Serving, show: Callable[[], None]) -> None:
+async def _run(serving: Application, show: Callable[[], None]) -> None:
     """Until a signal; ``show`` is called once the tables are there."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

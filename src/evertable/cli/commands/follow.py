@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from evertable.changelog.topics import ChangelogTopics
     from evertable.config import Config
     from evertable.engine.process import Engine
-    from evertable.engine.protocol import Event
+    from evertable.engine.protocol import EngineEvent
     from evertable.generations.build import Build
 
 POLL_S = 0.2
@@ -88,7 +88,7 @@ def _follow(
     from evertable.engine.launch import EngineSettings
     from evertable.engine.process import Engine
 
-    events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+    events: queue.SimpleQueue[EngineEvent] = queue.SimpleQueue()
     log = folder / "spark.log"
     with ExitStack() as ends:
         built = _build_next(config, topics, str(folder / "checkpoint"))
@@ -127,8 +127,8 @@ def _stop_on_signals() -> threading.Event:
 def _build_next(config: Config, topics: ChangelogTopics, checkpoint: str) -> Build:
     """The next generation; another ``follow`` of the same app may take its number between looking and creating."""
     from evertable.generations.build import build
-    from evertable.generations.offered import suggesting
-    from evertable.generations.topic_ids import topic_ids
+    from evertable.generations.suggestions import suggesting
+    from evertable.generations.topics import topic_ids
 
     while True:
         generation = max(topics.list(), default=0) + 1
@@ -169,7 +169,7 @@ class _Following:
         console: Console,
         reader: ChangelogReader,
         caught_up: CaughtUp,
-        events: queue.SimpleQueue[Event],
+        events: queue.SimpleQueue[EngineEvent],
         log: Path,
     ) -> None:
         self.caught_up = caught_up
@@ -205,7 +205,7 @@ class _Following:
                 self._console.print(line)
         return changes
 
-    def _heed(self, event: Event) -> None:
+    def _heed(self, event: EngineEvent) -> None:
         from evertable.changelog.schema import Side
         from evertable.engine.protocol import Died, Failed, Progress
 

@@ -26,9 +26,9 @@ def forget(
     from evertable.config.names import STATE, OwnTopics
     from evertable.errors import AppNotFoundError, AppRunningError
     from evertable.generations.forgetting import belongings, delete_files, delete_topics
-    from evertable.state.apps import FoundApp, find_apps, running_now, topic_names
+    from evertable.state.apps import InstalledApp, find_apps, running_now, topic_names
     from evertable.state.records import Owner
-    from evertable.state.state import State
+    from evertable.state.state import AppState
 
     def refuse_if(running: Owner | None) -> None:
         if running is not None:
@@ -36,7 +36,7 @@ def forget(
 
     clusters = Clusters.given(kafka, config_file, prefix)
     found = {each.name: each for each in find_apps(clusters.own, clusters.prefix)}
-    chosen = found.pop(app, None) or FoundApp(app, (), State())
+    chosen = found.pop(app, None) or InstalledApp(app, (), AppState())
     refuse_if(chosen.running)
     own = belongings(chosen, found.values())
     control = OwnTopics(clusters.prefix, app, "").default_control

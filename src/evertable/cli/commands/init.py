@@ -54,7 +54,7 @@ def init(
 
 def _two(given: list[str], properties: dict[str, str], kafka: str) -> list[str]:
     from evertable.errors import NoGuessError
-    from evertable.generations.topic_ids import topic_names
+    from evertable.kafka.topics import topic_names
 
     if len(given) == 2:
         return given
@@ -68,7 +68,7 @@ def _two(given: list[str], properties: dict[str, str], kafka: str) -> list[str]:
 def _samples(topics: list[str], properties: dict[str, str]) -> list[Sample]:
     """What each topic holds; an error names all of them that are missing, and what may be meant."""
     from evertable.errors import TopicNotFoundError
-    from evertable.generations.offered import suggested
+    from evertable.generations.suggestions import suggested
     from evertable.guessing.columns import looked_at
     from evertable.guessing.sampling import newest
 

@@ -24,7 +24,7 @@ def send(
     from evertable.config import Role, load
     from evertable.demo.sending import send_all
     from evertable.errors import TopicNotFoundError
-    from evertable.generations.offered import suggested
+    from evertable.generations.suggestions import suggested
 
     given = {"bootstrap.servers": kafka} if kafka else load(config_file).kafka.for_librdkafka(Role.PRODUCER)
     values = [record.encode() for record in records or []] or [line.rstrip(b"\n") for line in sys.stdin.buffer]

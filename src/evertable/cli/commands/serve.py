@@ -24,11 +24,11 @@ def serve(
 
     Example:  evertable serve examples/evertable.yaml
     """
+    from evertable.application import Application
     from evertable.cli.logs import write_logs
     from evertable.config import load
     from evertable.config.models import LogFormat
-    from evertable.generations.serving import Serving
-    from evertable.runtime.java import find_java
+    from evertable.install.java import find_java
 
     config = load(config_file)
     write_logs(config.logging)
@@ -38,13 +38,13 @@ def serve(
         say(f"Note: {warning}")
 
     def up(url: str) -> None:
-        say(f"Serving at {url}")
+        say(f"Application at {url}")
         if config.changelog.replication == 1:
             say("Note: changelog.replication is 1: a broker that loses its disk takes the tables with it. Use 3.")
         say("Next: open it in a browser.")
         say(f"Or: evertable tail {config.joined_table} --url {url}, or evertable status --url {url}. Ctrl-C stops it.")
 
-    serving = Serving(config, reset_wiring=reset_wiring, take_over=take_over, on_up=up)
+    serving = Application(config, reset_wiring=reset_wiring, take_over=take_over, on_up=up)
 
     async def run() -> None:
         loop = asyncio.get_running_loop()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from evertable.runtime import prepare
+from evertable.install import prepare
 
 
 def setup() -> None:

@@ -13,7 +13,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from evertable.client.state import State
+    from evertable.client.state import ConnectionState
     from evertable.client.watch import Watch
     from evertable.protocol.page import Page
 
@@ -78,7 +78,7 @@ def _show(watch: Watch, name: str, console: Console) -> None:
                 drawn = now
 
 
-def _drawing(name: str, page: Page | None, state: State, height: int) -> RenderableType:
+def _drawing(name: str, page: Page | None, state: ConnectionState, height: int) -> RenderableType:
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from evertable.config.columns import Column, Kind
-from evertable.config.problems import nearest
 from evertable.errors import FilterError
+from evertable.problems import nearest
+from evertable.schema.columns import Column, Kind
 from evertable.tables.pieces import Check, never
 from evertable.tables.table import Snapshot
 from evertable.views.columns import Columns, in_pieces

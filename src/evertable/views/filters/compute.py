@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evertable.changelog.schema import arrow_type
-from evertable.config.columns import ColumnType, Kind
+from evertable.schema.columns import ColumnType, Kind
 from evertable.views.filters.literals import Place
 from evertable.views.filters.tree import Operator
 from evertable.views.folding import fold

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from evertable.changelog.schema import arrow_type
-from evertable.config.columns import MAX_PRECISION, Column, ColumnType, Kind
 from evertable.errors import FilterError
+from evertable.schema.columns import MAX_PRECISION, Column, ColumnType, Kind
 from evertable.views.filters.tree import Literal, Number, Text, Truth
 
 _INTEGERS = {Kind.INT: 2**31, Kind.LONG: 2**63}

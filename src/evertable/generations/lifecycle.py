@@ -1,0 +1,405 @@
+"""The life of generations, without any I/O: what happened goes in, what to do comes out.
+
+::
+
+                  topic missing, query fails, newer message, review fails
+              ┌──────────────────────────────────────────────► failed / superseded / held   (the old one stays live)
+              │                    │
+          building ──► warming ──► live ──► lingering ──► retired
+                         │           ▲          │
+                         └─ eager ───┘          └── revived: live again, at once
+
+At most one generation is on its way at a time, from its build to the end of its cleaning-up if it comes to nothing; so
+what is wanted meanwhile is remembered, and only the newest is built next. Once one is live, exactly one is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from evertable.schema.wiring import Wiring
+
+NEVER = float("inf")
+MAX_WAITS = 6
+"""Between two tries to build what cannot be: at most so many times the first wait."""
+QUIET_S = 0.25
+"""After a build was given up for a newer message, none came for so long: then the next one is built."""
+
+
+class GenerationState(StrEnum):
+    BUILDING = "building"
+    WARMING = "warming"
+    LIVE = "live"
+    LINGERING = "lingering"
+    RETIRED = "retired"
+    FAILED = "failed"
+    SUPERSEDED = "superseded"
+    HELD = "held"
+
+
+MOVES: dict[GenerationState, frozenset[GenerationState]] = {
+    GenerationState.BUILDING: frozenset({GenerationState.WARMING, GenerationState.FAILED, GenerationState.SUPERSEDED}),
+    GenerationState.WARMING: frozenset(
+        {GenerationState.LIVE, GenerationState.FAILED, GenerationState.SUPERSEDED, GenerationState.HELD}
+    ),
+    GenerationState.LIVE: frozenset({GenerationState.LINGERING, GenerationState.RETIRED}),
+    GenerationState.LINGERING: frozenset({GenerationState.LIVE, GenerationState.RETIRED}),
+    GenerationState.RETIRED: frozenset(),
+    GenerationState.FAILED: frozenset(),
+    GenerationState.SUPERSEDED: frozenset(),
+    GenerationState.HELD: frozenset(),
+}
+
+RequestId = Hashable
+"""Who asked for a wiring, such as a control message; it is told the outcome."""
+
+
+class Result(StrEnum):
+    """What became of a request."""
+
+    APPLIED = "applied"
+    UNCHANGED = "unchanged"
+    SUPERSEDED = "superseded"
+    FAILED = "failed"
+    HELD = "held"
+
+
+@dataclass(frozen=True)
+class Build:
+    """Look at the topics, make the changelog, start the query; ``resumed``: take up what is there."""
+
+    generation: int
+    wiring: Wiring
+    resumed: bool = False
+
+
+@dataclass(frozen=True)
+class Publish:
+    """Show this generation under all names."""
+
+    generation: int
+
+
+@dataclass(frozen=True)
+class End:
+    """Stop the query, then delete changelog and checkpoint; say ``ended`` when that is done."""
+
+    generation: int
+
+
+@dataclass(frozen=True)
+class Settle:
+    """Tell who asked."""
+
+    request: RequestId
+    result: Result
+    generation: int
+    reason: str = ""
+
+
+Action = Build | Publish | End | Settle
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The section ``swap`` of the configuration."""
+
+    eager: bool = False
+    timeout_s: float = 120.0
+    linger_s: float = 8.0
+    max_lingering: int = 2
+
+
+@dataclass
+class Generation:
+    """One generation, as far as its life goes."""
+
+    number: int
+    wiring: Wiring
+    state: GenerationState = GenerationState.BUILDING
+    reason: str = ""
+    requests: list[RequestId] = field(default_factory=list)
+    due_s: float = NEVER
+    """When it has taken too long, or lingered long enough."""
+    broken: bool = False
+    """Live, but its query cannot go on: it is read until another one takes its place."""
+    resumed: bool = False
+
+    def move(self, state: GenerationState, reason: str = "") -> None:
+        if state not in MOVES[self.state]:
+            raise ValueError(f"generation {self.number} is {self.state}, it cannot become {state}")
+        self.state = state
+        self.reason = reason
+
+
+class Lifecycle:
+    """All generations of an app. Every method tells what happened and returns what to do, in order.
+
+    ``fallbacks`` are what to build, before anything is live, if what is wanted cannot be; then it begins anew after
+    ``retry_s``, and later each time.
+    """
+
+    def __init__(self, rules: Rules, last: int = 0, fallbacks: Sequence[Wiring] = (), retry_s: float = 5.0) -> None:
+        self.generations: dict[int, Generation] = {}
+        """Those that live, or are still being cleaned up."""
+        self.wanted: Wiring | None = None
+        self.previous: Wiring | None = None
+        """The wiring that was live before this one."""
+        self._rules = rules
+        self._last = last
+        self._fallbacks = tuple(fallbacks)
+        self._retry_s = retry_s
+        self._retry_due = NEVER
+        self._retries = 0
+        self._quiet_due = NEVER
+        self._tried: list[Wiring] = []
+        self._asking: list[RequestId] = []  # for what is wanted and not yet being built
+        self._closing = False
+
+    def _of(self, *states: GenerationState) -> list[Generation]:
+        return [generation for generation in self.generations.values() if generation.state in states]
+
+    @property
+    def live(self) -> Generation | None:
+        return next(iter(self._of(GenerationState.LIVE)), None)
+
+    @property
+    def coming(self) -> Generation | None:
+        """The one that is being built or warms."""
+        return next(iter(self._of(GenerationState.BUILDING, GenerationState.WARMING)), None)
+
+    @property
+    def staying(self) -> Generation | None:
+        """The one that a restart takes up again: what is live, or was before this start and is still coming back."""
+        coming = self.coming
+        return self.live or (coming if coming is not None and coming.resumed else None)
+
+    @property
+    def lingering(self) -> list[Generation]:
+        """Those that were live before, the latest last."""
+        return sorted(self._of(GenerationState.LINGERING), key=lambda generation: generation.due_s)
+
+    @property
+    def next_due(self) -> float:
+        """When ``tick`` should be called at the latest."""
+        return min([self._retry_due, self._quiet_due, *(generation.due_s for generation in self.generations.values())])
+
+    def resume(self, number: int, wiring: Wiring, request: RequestId | None = None) -> list[Action]:
+        """At the start: takes up the generation that was live when the last orchestrator ended."""
+        self.wanted = wiring
+        asking = [] if request is None else [request]
+        self.generations[number] = Generation(number, wiring, requests=asking, resumed=True)
+        self._last = max(self._last, number)
+        return [Build(number, wiring, resumed=True)]
+
+    def want(self, wiring: Wiring, now: float, request: RequestId | None = None) -> list[Action]:
+        """Someone wants this wiring from now on."""
+        asking = [] if request is None else [request]
+        live, coming = self.live, self.coming
+        unchanged = wiring == self.wanted
+        self.wanted = wiring
+        self._tried.clear()
+        self._retry_due, self._retries = NEVER, 0
+        if coming and coming.wiring == wiring:
+            coming.requests += asking
+            return []
+        actions = self._supersede(coming, "a newer message came")
+        actions += self._settle_asking(Result.SUPERSEDED, "a newer message came")
+        if coming or self._quiet_due < NEVER:
+            self._quiet_due = now + QUIET_S  # in a burst of messages, most builds would be for nothing
+        if live and live.wiring == wiring and not live.broken:
+            result = Result.UNCHANGED if unchanged else Result.APPLIED
+            return [*actions, *(Settle(one, result, live.number) for one in asking)]
+        if found := next((one for one in reversed(self.lingering) if one.wiring == wiring), None):
+            found.requests += asking
+            return [*actions, *self._publish(found, now)]
+        self._asking += asking
+        return [*actions, *self._build_next(now)]
+
+    def started(self, number: int, now: float) -> list[Action]:
+        """Its query runs."""
+        generation = self.generations[number]
+        if generation.state is not GenerationState.BUILDING:
+            return []  # it was given up meanwhile
+        generation.move(GenerationState.WARMING)
+        return self._publish(generation, now) if self._rules.eager and not generation.resumed else []
+
+    def caught_up(self, number: int, now: float, remark: str = "") -> list[Action]:
+        """Its tables hold what the topics held when its build began; whoever asked for it gets the remark."""
+        generation = self.generations.get(number)
+        return (
+            self._publish(generation, now, remark) if generation and generation.state is GenerationState.WARMING else []
+        )
+
+    def kept_instead_of(self, generation: Generation) -> Wiring | None:
+        """The wiring that viewers see, or see next, if this generation does not go live; None if there is none."""
+        if self.live is not None:
+            return self.live.wiring
+        return next((wiring for wiring in self._fallbacks if wiring != generation.wiring), None)
+
+    def held(self, number: int, reason: str) -> list[Action]:
+        """It is warm, but not to be shown: nobody is to see it unless they insist."""
+        generation = self.generations[number]
+        kept = self.kept_instead_of(generation)
+        if kept is None:
+            raise ValueError(f"generation {number} cannot be held: there is nothing to show instead")
+        generation.move(GenerationState.HELD, reason)
+        generation.due_s = NEVER
+        self.wanted = kept
+        return [*(Settle(one, Result.HELD, number, reason) for one in generation.requests), End(number)]
+
+    def failed(self, number: int, reason: str, now: float, *, lasting: bool = True) -> list[Action]:
+        """It cannot be built, or its query cannot go on; not ``lasting`` if the same wiring may work later."""
+        generation = self.generations.get(number)
+        if generation is None:
+            return []
+        match generation.state:
+            case GenerationState.BUILDING | GenerationState.WARMING:
+                return self._give_up(generation, reason, now, lasting=lasting)
+            case GenerationState.LIVE:
+                generation.broken, generation.reason = True, reason
+                return self._build_next(now)
+            case GenerationState.LINGERING:
+                return self._retire(generation, reason)
+            case _:
+                return []
+
+    def ended(self, number: int, now: float) -> list[Action]:
+        """It is cleaned up, and forgotten here."""
+        del self.generations[number]
+        return self._build_next(now)
+
+    def make_room(self, now: float) -> list[Action]:
+        """What is being built does not fit: gives it up and ends what lingers, then builds it again."""
+        coming = self.coming
+        if coming is None or not self.lingering:
+            return []
+        self._asking += coming.requests
+        coming.requests = []
+        actions = self._supersede(coming, "it is built again when there is room")
+        for generation in self.lingering:
+            actions += self._retire(generation, "to make room for another")
+        return [*actions, *self._build_next(now)]
+
+    def tick(self, now: float) -> list[Action]:
+        """Time has passed."""
+        actions: list[Action] = []
+        for generation in [one for one in self.generations.values() if one.due_s <= now]:
+            if generation.state is GenerationState.LINGERING:
+                actions += self._retire(generation, "")
+            elif generation.state in (GenerationState.BUILDING, GenerationState.WARMING):
+                reason = f"not warm within {self._rules.timeout_s:g} s (swap.timeout_s)"
+                actions += self._give_up(generation, reason, now)
+        if min(self._retry_due, self._quiet_due) <= now:
+            self._retry_due = NEVER if self._retry_due <= now else self._retry_due
+            self._quiet_due = NEVER if self._quiet_due <= now else self._quiet_due
+            actions += self._build_next(now)
+        return actions
+
+    def close(self) -> list[Action]:
+        """The orchestrator stops: all ends but what stays."""
+        self._closing = True
+        staying = self.staying
+        actions: list[Action]
+        if staying is not None and staying is self.coming:
+            actions = [Settle(one, Result.UNCHANGED, staying.number) for one in staying.requests]
+            staying.requests = []
+        else:
+            actions = self._supersede(self.coming, "the orchestrator stops")
+        for generation in self.lingering:
+            actions += self._retire(generation, "the orchestrator stops")
+        return actions
+
+    def _publish(self, generation: Generation, now: float, remark: str = "") -> list[Action]:
+        before = self.live
+        generation.move(GenerationState.LIVE)
+        generation.due_s = NEVER
+        self._retries = 0
+        self.wanted = generation.wiring  # if it was a fallback, what could not be built is wanted no more
+        actions: list[Action] = [Publish(generation.number)]
+        if before:
+            if before.wiring != generation.wiring:
+                self.previous = before.wiring
+            actions += self._linger(before, now)
+        actions += [Settle(request, Result.APPLIED, generation.number, remark) for request in generation.requests]
+        generation.requests = []
+        return actions
+
+    def _linger(self, generation: Generation, now: float) -> list[Action]:
+        if generation.broken or self._rules.linger_s <= 0 or self._rules.max_lingering <= 0:
+            return self._retire(generation, generation.reason)
+        generation.move(GenerationState.LINGERING)
+        generation.due_s = now + self._rules.linger_s
+        surplus = self.lingering[: -self._rules.max_lingering]
+        return [action for one in surplus for action in self._retire(one, "")]
+
+    def _retire(self, generation: Generation, reason: str) -> list[Action]:
+        generation.move(GenerationState.RETIRED, reason)
+        generation.due_s = NEVER
+        return [End(generation.number)]
+
+    def _supersede(self, generation: Generation | None, reason: str) -> list[Action]:
+        if generation is None:
+            return []
+        generation.move(GenerationState.SUPERSEDED, reason)
+        generation.due_s = NEVER
+        told = [Settle(one, Result.SUPERSEDED, generation.number, reason) for one in generation.requests]
+        return [*told, End(generation.number)]
+
+    def _settle_asking(self, result: Result, reason: str) -> list[Action]:
+        asking, self._asking = self._asking, []
+        return [Settle(one, result, 0, reason) for one in asking]
+
+    def _give_up(self, generation: Generation, reason: str, now: float, *, lasting: bool = True) -> list[Action]:
+        generation.move(GenerationState.FAILED, reason)
+        generation.due_s = NEVER
+        if generation.resumed:  # built anew, that may well work
+            self._asking += generation.requests
+            generation.requests = []
+        told = [Settle(one, Result.FAILED, generation.number, reason) for one in generation.requests]
+        live = self.live
+        if live and not live.broken and self.wanted == generation.wiring:
+            self.wanted = live.wiring
+        elif live is None or live.broken:
+            if generation.requests and self.wanted == generation.wiring:  # the messages failed, so it is not retried
+                self.wanted = self.kept_instead_of(generation) or self.wanted
+            if lasting and not generation.resumed:
+                self._tried.append(generation.wiring)
+            is_retry = not lasting and not generation.resumed and self.wanted == generation.wiring
+            if is_retry or not self._next_try():
+                self._tried.clear()
+                self._retry_due = now + self._retry_s * min(2**self._retries, MAX_WAITS)
+                self._retries += 1
+        return [*told, End(generation.number)]
+
+    def _next_try(self) -> Wiring | None:
+        """What to build: the wanted wiring, or before anything is live what falls back from it."""
+        options = [self.wanted] if self.live else [self.wanted, *self._fallbacks]
+        return next((one for one in options if one is not None and one not in self._tried), None)
+
+    def _build_next(self, now: float) -> list[Action]:
+        """Builds what is wanted, unless something is on its way or being cleaned up after."""
+        on_the_way = self._of(
+            GenerationState.BUILDING,
+            GenerationState.WARMING,
+            GenerationState.FAILED,
+            GenerationState.SUPERSEDED,
+            GenerationState.HELD,
+        )
+        if self._quiet_due <= now:
+            self._quiet_due = NEVER
+        waits = self._retry_due < NEVER or self._quiet_due < NEVER
+        if self._closing or on_the_way or self.wanted is None or waits:
+            return []
+        live, wiring = self.live, self._next_try()
+        if wiring is None or (live and live.wiring == wiring and not live.broken):
+            return []
+        self._last += 1
+        generation = self.generations[self._last] = Generation(self._last, wiring)
+        if wiring == self.wanted:
+            generation.requests, self._asking = self._asking, []
+        if live and not live.broken:
+            generation.due_s = now + self._rules.timeout_s
+        return [Build(generation.number, wiring)]

@@ -1,0 +1,187 @@
+"""What people see of the orchestrator: its life of generations as rows of the operators' tables."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from evertable.generations.lifecycle import Generation, GenerationState, Lifecycle
+from evertable.generations.review import ENOUGH, Figures, Finding, Kind, compare, find_broken_topics
+from evertable.generations.running import RunningGeneration
+from evertable.generations.status_tables import StatusTables, iso
+from evertable.kafka.outages import WarningThrottle
+from evertable.schema.wiring import Wiring
+from evertable.state.records import GenerationRow, Record
+
+
+class StatusReporter:
+    """Keeps ``orchestrator_status`` and ``generations`` as things are; ended generations are remembered."""
+
+    def __init__(
+        self,
+        life: Lifecycle,
+        status_tables: StatusTables,
+        running: Mapping[int, RunningGeneration],
+        remember: Callable[[Record], None],
+        max_memory_mb: int | None,
+    ) -> None:
+        self.last_applied: str | None = None
+        self._life = life
+        self._status = status_tables
+        self._running = running
+        self._remember = remember
+        self._max_memory_mb = max_memory_mb
+        self._rows: dict[int, GenerationRow] = {}
+        self._failure = ""  # of the last build, until one is live
+        self._away, self._away_since = "", 0.0
+        self._reported: dict[int, set[tuple[Kind, str]]] = {}
+        """For each generation, what was found to look wrong and is in the log."""
+        self.review: dict[str, Any] | None = None
+        """The last swap that was held back or drew a warning, for ``/api/status``."""
+        self._kept_out: dict[int, WarningThrottle] = {}
+
+    def show(self) -> None:
+        """Brings the tables for people up to date."""
+        for number, generation in self._life.generations.items():
+            if (running := self._running.get(number)) is not None:
+                self._show_generation(running, generation.state, generation.reason)
+                self._report_findings(running)
+                self._tell_if_kept_out(running)
+        for number in [number for number in self._rows if number not in self._life.generations]:
+            row = replace(self._rows.pop(number), retired=iso())
+            self._reported.pop(number, None)
+            self._kept_out.pop(number, None)
+            self._status.generation(row)
+            self._remember(row)
+        self.show_status()
+
+    def shown_before(self, number: int) -> list[GenerationRow]:
+        """Generations that people saw before this one, and that are not ended: after a crash the next start does it."""
+        rows = [row for row in self._rows.values() if row.published and row.generation != number]
+        return [replace(row, state=GenerationState.LINGERING.value) for row in rows]
+
+    def kafka_is_away(self, why: str) -> None:
+        """It does not answer, or again if there is no reason why."""
+        self._away, self._away_since = why, time.monotonic()
+
+    @property
+    def is_kafka_away(self) -> bool:
+        return bool(self._away)
+
+    def flow(self) -> dict[str, Any]:
+        """How fast rows come in, how old the newest is, and how far the generation on its way has come."""
+        told: dict[str, Any] = {} if self.review is None else {"review": self.review}
+        live, coming = self._life.live, self._life.coming
+        running = self._running.get(live.number) if live else None
+        if running is not None and running.feed is not None:
+            since = running.fresh if running.stale else running.feed.newest
+            told["flow"] = {"rows_per_s": running.feed.rate, "data_age_s": round(time.monotonic() - since, 1)}
+        running = self._running.get(coming.number) if coming else None
+        if running is not None and running.feed is not None:
+            fraction = running.feed.progress.fraction
+            told["build"] = {"generation": running.number, "fraction": fraction, "rows": running.rows}
+        return told
+
+    def _show_generation(self, running: RunningGeneration, state: GenerationState, reason: str) -> None:
+        started, before = running.started, self._rows.get(running.number)
+        row = self._rows[running.number] = GenerationRow(
+            running.number,
+            running.wiring,
+            state.value,
+            running.created,
+            running.published,
+            rows=running.rows or (before.rows if before else 0),
+            reason=reason,
+            query_id=started.query_id if started else "",
+            run_id=started.run_id if started else "",
+        )
+        self._status.generation(row, running.progress.epoch if running.progress else None)
+
+    def _report_findings(self, running: RunningGeneration) -> None:
+        """Logs, once each, what looks wrong in its tables."""
+        reported = self._reported.setdefault(running.number, set())
+        for finding in _findings(running):
+            if (finding.kind, finding.topic) not in reported:
+                reported.add((finding.kind, finding.topic))
+                self._status.say("WARN", f"Generation {running.number}: {finding.sentence}")
+
+    def _tell_if_kept_out(self, running: RunningGeneration) -> None:
+        """Of its own changelog."""
+        said = self._kept_out.setdefault(running.number, WarningThrottle())
+        if running.feed is not None and running.feed.kept_out:
+            if said.due():
+                self._status.say(
+                    "WARN", f"Generation {running.number} is not read: {running.feed.kept_out} Trying again."
+                )
+        elif said.over():
+            self._status.say("INFO", f"Generation {running.number} is read again")
+
+    def show_status(self) -> None:
+        live, coming = self._life.live, self._life.coming
+        self._note_failure()
+        message = self._comingsaid()
+        if live is None:
+            state = coming.state.value if coming else "waiting"
+            wiring = coming.wiring if coming else self._life.wanted
+            self._status.status(wiring, self.last_applied, 0, state, 0, message)
+            return
+        running = self._running[live.number]
+        stale = self._stale(live, running)
+        if stale:
+            message = f"not kept up to date for {time.monotonic() - running.fresh:.0f} s: {stale}"
+        elif not message:
+            message = " ".join(finding.sentence for finding in _findings(running))
+        state = "stale" if stale else "live"
+        self._status.status(live.wiring, self.last_applied, live.number, state, running.rows, message)
+
+    def _stale(self, live: Generation, running: RunningGeneration) -> str:
+        """Why the tables are not kept up to date; empty if they are."""
+        if running.feed is not None and running.feed.is_full:
+            return f"the tables take all of server.max_memory_mb, {self._max_memory_mb}"
+        if running.feed is not None and running.feed.kept_out:
+            return running.feed.kept_out
+        if running.stale or live.broken:
+            return running.stale or live.reason
+        if running.troubles:
+            return next(iter(running.troubles.values()))
+        if running.feed is not None and running.feed.is_replaying:
+            return "its query failed and reads again what it had not committed"
+        flows = running.feed is not None and running.feed.newest > self._away_since
+        return "" if flows else self._away
+
+    def _comingsaid(self) -> str:
+        """How far the generation has come that is on its way."""
+        coming = self._life.coming
+        if coming is None:
+            return f"{self._failure} Trying again." if self._failure and not self._life.live else self._failure
+        feed = self._running[coming.number].feed
+        done = f", {feed.progress.fraction:.0%}" if feed is not None and coming.state is GenerationState.WARMING else ""
+        before = f"; the last one failed: {self._failure}" if self._failure else ""
+        return f"generation {coming.number} is {coming.state}{done} ({said(coming.wiring)}){before}"
+
+    def _note_failure(self) -> None:
+        live = self._life.live
+        failed = [one for one in self._life.generations.values() if one.state is GenerationState.FAILED]
+        if failed:
+            self._failure = failed[-1].reason
+        elif live and not live.broken:
+            self._failure = ""
+
+
+def _findings(running: RunningGeneration) -> list[Finding]:
+    """What looks wrong in its tables now; compared with the generation before it, if it came by a swap."""
+    feed = running.feed
+    if feed is None:
+        return []
+    figures = Figures.of(feed.tables)
+    broken = find_broken_topics(figures, least=1 if feed.is_caught_up else ENOUGH)
+    odd = [] if running.replaced is None else compare(figures, running.replaced)
+    topics = {finding.topic for finding in broken}
+    return [*broken, *(finding for finding in odd if finding.topic not in topics)]
+
+
+def said(wiring: Wiring) -> str:
+    """A wiring in a sentence."""
+    return f"{wiring.left_topic} {wiring.join} {wiring.right_topic}"

@@ -1,0 +1,101 @@
+"""The tables for people: what the orchestrator does and did, as rows that can be watched like any others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+
+import structlog
+
+from evertable.config.names import OPERATORS
+from evertable.control.messages import ControlKeys, Given
+from evertable.schema.columns import Column, ColumnType, Kind
+from evertable.schema.wiring import Wiring
+from evertable.state.records import GenerationRow
+from evertable.tables.bounded import BoundedTable
+
+STATUS, LOGS, MESSAGES, GENERATIONS, DEAD_LETTERS = OPERATORS
+MAX_ROWS = 10_000
+MAX_GENERATIONS = 1_000
+
+log = structlog.get_logger()
+
+_TEXT, _LONG = ColumnType(Kind.STRING), ColumnType(Kind.LONG)
+
+
+def iso(moment: datetime | None = None) -> str:
+    """As all times in these tables: ISO-8601, UTC, with milliseconds; now, if not said."""
+    return (moment or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def iso_of_ms(ms: int) -> str | None:
+    """A Kafka timestamp; None if no calendar has it."""
+    try:
+        return iso(datetime.fromtimestamp(ms / 1000, UTC))
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+class StatusTables:
+    """``orchestrator_status``, ``orchestrator_logs``, ``control_raw`` and ``generations``."""
+
+    def __init__(self, keys: ControlKeys, on_change: Callable[[], None]) -> None:
+        wiring = tuple(Column(name, _TEXT) for name in keys.names)
+        texts = {name: Column(name, _TEXT) for name in ("lastApplied", "state", "message", "ts", "level", "msg")}
+        generation, rows = Column("generation", _LONG), Column("rows", _LONG)
+        self._status = BoundedTable(
+            (*wiring, texts["lastApplied"], generation, texts["state"], rows, texts["message"]), 1, on_change
+        )
+        self._logs = BoundedTable((texts["ts"], texts["level"], texts["msg"]), MAX_ROWS, on_change)
+        place = (Column("partition", ColumnType(Kind.INT)), Column("offset", _LONG))
+        outcome = (Column("result", _TEXT), Column("reason", _TEXT))
+        self._messages = BoundedTable((*wiring, texts["ts"], *place, *outcome), MAX_ROWS, on_change)
+        times = tuple(Column(name, _TEXT) for name in ("created", "published", "retired"))
+        spark = (Column("queryId", _TEXT), Column("runId", _TEXT), Column("epoch", _LONG))
+        self._generations = BoundedTable(
+            (generation, *wiring, texts["state"], *times, rows, Column("reason", _TEXT), *spark),
+            MAX_GENERATIONS,
+            on_change,
+        )
+        self._keys = keys
+        self._known: dict[int, tuple[object, ...]] = {}
+
+    @property
+    def tables(self) -> dict[str, BoundedTable]:
+        """By their public names, which never flip."""
+        return {
+            STATUS: self._status,
+            LOGS: self._logs,
+            MESSAGES: self._messages,
+            GENERATIONS: self._generations,
+        }
+
+    def say(self, level: str, message: str) -> None:
+        """A line for operators, here and in the process's own log."""
+        self._logs.append([(iso(), level, message)])
+        {"INFO": log.info, "WARN": log.warning, "ERROR": log.error}[level](message)
+
+    def status(
+        self, wiring: Wiring | None, applied: str | None, generation: int, state: str, rows: int, message: str
+    ) -> None:
+        """The one row of the status."""
+        row = (*self._wiring(wiring), applied, generation, state, rows, message)
+        if self._status.rows() != [row]:
+            self._status.put({"status": row})
+
+    def message(self, place: tuple[int, int], given: Given, ts: str | None, result: str, reason: str) -> None:
+        """A control message and what became of it, in place."""
+        self._messages.put({place: (*(given.get(name) for name in self._keys.names), ts, *place, result, reason)})
+
+    def generation(self, row: GenerationRow, epoch: int | None = None) -> None:
+        """A generation, in place; ``epoch`` is the last one that Spark committed."""
+        times = (row.created or None, row.published or None, row.retired or None)
+        spark = (row.query_id or None, row.run_id or None, epoch)
+        values = (row.generation, *self._wiring(row.wiring), row.state, *times, row.rows, row.reason, *spark)
+        if self._known.get(row.generation) != values:
+            self._known[row.generation] = values
+            self._generations.put({row.generation: values})
+
+    def _wiring(self, wiring: Wiring | None) -> tuple[str | None, ...]:
+        said: Mapping[str, str] = {} if wiring is None else self._keys.message(wiring)
+        return tuple(said.get(name) for name in self._keys.names)

@@ -1,0 +1,151 @@
+"""Fetches jars from Maven with the Ivy that comes inside pyspark."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+from evertable.errors import JarsUnavailableError, SetupError
+from evertable.install.environment import child_environment
+from evertable.install.java import find_java
+
+SETTINGS_VARIABLE = "EVERTABLE_IVY_SETTINGS"  # an Ivy settings file, for a company's own Maven mirror
+_TIMEOUT_S = 900
+# Without these a silent network would keep Ivy waiting for ever.
+_NETWORK = ["-Dsun.net.client.defaultConnectTimeout=10000", "-Dsun.net.client.defaultReadTimeout=60000"]
+_PATTERN = "[organisation]/[artifact]/[revision]/[artifact]-[revision].[ext]"
+_DESCRIPTOR = "[organisation]/[module]/[revision]/ivy.xml"
+_NO_POMS = """<ivysettings><settings defaultResolver="maven"/>
+<resolvers><ibiblio name="maven" m2compatible="true" usepoms="false" useMavenMetadata="false"/></resolvers>
+</ivysettings>
+"""
+_NETWORK_TROUBLE = re.compile(r"^Host .* not found|access error|refused|timed? ?out|certif|ssl", re.IGNORECASE)
+_MISSING = re.compile(r"^\S+#\S+;\S+: .*not found")
+
+
+@dataclass(frozen=True, order=True)
+class Coordinate:
+    """A jar's name in Maven: group, artifact, version."""
+
+    group: str
+    artifact: str
+    version: str
+
+    @classmethod
+    def parse(cls, text: str) -> Coordinate:
+        group, artifact, version = text.split(":")
+        return cls(group, artifact, version)
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.artifact}-{self.version}.jar"
+
+    def __str__(self) -> str:
+        return f"{self.group}:{self.artifact}:{self.version}"
+
+
+def pyspark_jars() -> Path:
+    """The folder of Spark's own jars; found without importing pyspark, which is slow."""
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or not spec.submodule_search_locations:
+        raise SetupError("pyspark is not installed.", "Install Evertable's dependencies again (scripts/setup, or pip).")
+    return Path(spec.submodule_search_locations[0]) / "jars"
+
+
+def retrieve(
+    wanted: Sequence[Coordinate],
+    into: Path,
+    *,
+    transitive: bool = False,
+    quick: bool = False,
+    arrived: Callable[[int], None] = lambda _count: None,
+    descriptors: Path | None = None,
+) -> dict[Coordinate, Path]:
+    """Downloads the jars somewhere below a folder, and with ``transitive`` all that they need; says where each is.
+
+    ``quick`` is for a caller who checks the jars: neither poms nor checksum files are asked for, which makes it five
+    times as fast. ``arrived`` is told how many jars have come so far. ``descriptors`` is a folder that gets Ivy's form
+    of each jar's pom, as ``group/artifact/version/ivy.xml``.
+    """
+    with tempfile.TemporaryDirectory(prefix="evertable-ivy-") as scratch:
+        module, no_poms = Path(scratch) / "ivy.xml", Path(scratch) / "ivysettings.xml"
+        module.write_text(_module(wanted, transitive=transitive), encoding="utf-8")
+        no_poms.write_text(_NO_POMS, encoding="utf-8")
+        settings = os.environ.get(SETTINGS_VARIABLE) or (str(no_poms) if quick else None)
+        command = [str(find_java().executable), "-Xmx256m", "-XX:+UseSerialGC", *_NETWORK]
+        command += ["-Divy.checksums="] if quick else []
+        command += ["-cp", str(_ivy_jar()), "org.apache.ivy.Main", "-cache", f"{scratch}/cache"]
+        command += ["-settings", settings] if settings else []
+        command += ["-ivy", str(module), "-confs", "default", "-retrieve", f"{into}/{_PATTERN}"]
+        command += ["-ivypattern", f"{descriptors}/{_DESCRIPTOR}"] if descriptors else []
+        code, output = _run(command, arrived)
+    if code != 0:
+        raise _unavailable(wanted, _reason(output))
+    return {Coordinate(*jar.parent.relative_to(into).parts): jar for jar in sorted(into.glob("*/*/*/*.jar"))}
+
+
+def _run(command: Sequence[str], arrived: Callable[[int], None]) -> tuple[int, list[str]]:
+    output: list[str] = []
+    count = 0
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=child_environment()
+    ) as process:
+        limit = threading.Timer(_TIMEOUT_S, process.kill)
+        limit.start()
+        try:
+            for line in process.stdout or ():
+                output.append(line)
+                if "[SUCCESSFUL ]" in line:
+                    count += 1
+                    arrived(count)
+        except BaseException:  # Ctrl-C, say: the scratch folder must not be removed under a running Ivy
+            process.kill()
+            raise
+        finally:
+            limit.cancel()
+    return process.returncode, output
+
+
+def _ivy_jar() -> Path:
+    found = sorted(pyspark_jars().glob("ivy-*.jar"))
+    if not found:
+        raise SetupError(f"There is no Ivy in {pyspark_jars()}.", "Install pyspark again.")
+    return found[-1]
+
+
+def _module(wanted: Sequence[Coordinate], *, transitive: bool) -> str:
+    dependencies = "\n".join(
+        f"  <dependency org={quoteattr(one.group)} name={quoteattr(one.artifact)} rev={quoteattr(one.version)}"
+        f' conf="default-&gt;default" transitive="{str(transitive).lower()}"/>'
+        for one in wanted
+    )
+    return (
+        '<ivy-module version="2.0">\n<info organisation="dev.evertable" module="runtime"/>\n'
+        f'<configurations><conf name="default"/></configurations>\n<dependencies>\n{dependencies}\n</dependencies>\n'
+        "</ivy-module>\n"
+    )
+
+
+def _unavailable(wanted: Sequence[Coordinate], reason: str) -> JarsUnavailableError:
+    named = ", ".join(str(one) for one in wanted[:3]) + (f" and {len(wanted) - 3} more" if len(wanted) > 3 else "")
+    return JarsUnavailableError(
+        f"Could not fetch {named}: {reason.rstrip('.')}.",
+        f"Is the network there? Behind a proxy set JAVA_TOOL_OPTIONS=-Dhttps.proxyHost=…; with a Maven mirror of"
+        f" your own point {SETTINGS_VARIABLE} at an Ivy settings file. Then run `evertable setup` again.",
+    )
+
+
+def _reason(output: Sequence[str]) -> str:
+    """What went wrong, out of Ivy's long output: trouble with the network if there was any, else what is missing."""
+    lines = [re.sub(r"\s*url=\S+", "", line).strip().strip(": ") for line in output]
+    trouble = next(filter(_NETWORK_TROUBLE.search, lines), "")
+    missing = dict.fromkeys(filter(_MISSING.search, lines))
+    return trouble or "; ".join(missing) or " ".join(lines[-3:])

@@ -1,0 +1,1 @@
+"""Kafka: client properties, consumers, admin clients, topics and clear errors."""

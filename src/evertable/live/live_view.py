@@ -1,0 +1,357 @@
+"""Live views, shared: one page for all who look at the same part of the same table, computed once.
+
+A :class:`LiveView` knows no socket and no clock. ``look`` says what a publication shows now, ``accept`` makes it the
+page on show, and ``frame_for`` gives each subscription what it lacks.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+import pyarrow as pa
+
+from evertable.errors import QueryTimeoutError
+from evertable.live.batches import batches, is_heavy
+from evertable.live.orders import Order, Orders
+from evertable.protocol.answers import Stamp, total_tail
+from evertable.protocol.page import PageRows, Row, page_tail
+from evertable.protocol.patch import diff, patch_tail
+from evertable.protocol.values import rows_of
+from evertable.schema.columns import Column
+from evertable.tables.catalog import Publication
+from evertable.tables.pieces import Check
+from evertable.tables.table import Extent, Mask, Slots, Table
+from evertable.views.query import Query, columns_of
+from evertable.views.view import View
+
+LARGE = 1_000
+"""Rows of a page; larger ones are made off the event loop."""
+
+
+BEGINNING = Stamp(0, 0)
+
+
+class HeavyPageError(Exception):
+    """A page holds so much text that it has to be made off the event loop."""
+
+
+class News(Enum):
+    """What a look brought."""
+
+    NONE = 0
+    TOTAL = 1
+    PAGE = 2
+
+
+@dataclass(frozen=True)
+class Binding:
+    """A view on one publication's table: the columns it has there, and the order if one is needed."""
+
+    publication: Publication
+    table: Table
+    columns: tuple[int, ...]
+    missing: tuple[str, ...]
+    order: Order | None
+
+    @property
+    def shown(self) -> list[Column]:
+        return [self.table.columns[column] for column in self.columns]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What happened to a table from one round to the next, told once for all of its views."""
+
+    publication: Publication
+    since: int
+    extent: Extent
+    written: Sequence[int] | None
+    stamp: Stamp
+
+    @classmethod
+    def of(cls, publication: Publication, table: Table, since: int) -> Seen:
+        with table.lock:
+            extent = table.extent
+            written = [] if extent.version == since else table.written(since)
+        return cls(
+            publication, since, extent, written, Stamp(publication.number, extent.version, publication.generation)
+        )
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a binding shows at one version; no rows if they are those that are on show already."""
+
+    binding: Binding
+    extent: Extent
+    order_number: int
+    slots: Slots
+    total: int
+    rows: PageRows | None
+    cost_s: float
+    """Of a core: what it waited for others does not count."""
+
+
+@dataclass(frozen=True)
+class Tail:
+    """A frame without its prefix, and the total that it tells."""
+
+    kind: str
+    data: bytes
+    total: int
+
+
+@dataclass(eq=False)
+class Subscription:
+    """One subscriber of a view: how to tell it of news, and what it has got."""
+
+    id: str
+    tag: int
+    notify: Callable[[Subscription], None]
+    after: Stamp = BEGINNING
+    """Of the page that it comes from: an earlier one must not follow."""
+    page: int = 0
+    """The number of the last page that was sent."""
+    total: int = -1
+    told_s: float | None = None
+    """When it was told of news that it has not taken yet."""
+    client: str | None = None
+    """The address that it comes from."""
+    before: tuple[tuple[int, View], ...] = ()
+    """Tag and view of those that it replaced before they had a page: what to go back to if this view fails."""
+
+    def tell(self, now: float) -> None:
+        if self.told_s is None:
+            self.told_s = now
+        self.notify(self)
+
+
+@dataclass(eq=False)
+class LiveView:
+    """One view of one name, and the page it shows."""
+
+    name: str
+    view: View
+    query: Query
+    subscribers: set[Subscription] = field(default_factory=set)
+    total: int = 0
+    stamp: Stamp = BEGINNING
+    page_failure: QueryTimeoutError | None = None
+    """Why its page cannot be made."""
+    _binding: Binding | None = None
+    _next: Binding | None = None
+    _look: Look | None = None
+    _version: int = 0
+    _page_range: tuple[int, int] | None = None
+    _rows: PageRows | None = None
+    _page: int = 0
+    _before: PageRows | None = None
+    _page_tail: Tail | None = None
+    _page_stamp: Stamp = BEGINNING
+    _patch_tail: Tail | None = None
+
+    @property
+    def large(self) -> bool:
+        return self.view.limit > LARGE
+
+    @property
+    def binding(self) -> Binding | None:
+        """What is on show; None before the name's first table."""
+        return self._binding
+
+    @property
+    def orders(self) -> set[Order]:
+        """Those that it uses, or will use as soon as they are computed."""
+        bindings = (self._binding, self._next)
+        return {binding.order for binding in bindings if binding is not None and binding.order is not None}
+
+    @property
+    def failure(self) -> QueryTimeoutError | None:
+        """Why it is not kept up to date any more; its subscribers get it as an error, and end."""
+        return self.page_failure or next((order.failure for order in self.orders if order.failure), None)
+
+    @property
+    def client(self) -> str | None:
+        """The address of one who looks at it."""
+        return next((subscription.client for subscription in self.subscribers), None)
+
+    def bind(self, publication: Publication, orders: Orders) -> Binding | None:
+        """The binding to look through now; None while there is no table, or its order is not computed yet.
+
+        Until then the page of the publication before stays on show.
+        """
+        if self._binding and self._binding.publication is publication:
+            return self._binding
+        table = publication.tables.get(self.name)
+        if table is None:
+            return None
+        if self._next is None or self._next.publication is not publication:
+            bound = self.query.bind(table.columns, missing_ok=True)
+            columns, missing = columns_of(self.view, table.columns, missing_ok=True)
+            order = None if bound.plain else orders.of(self.name, table, self.query, bound, self.client)
+            lacking = tuple(dict.fromkeys((*missing, *bound.missing)))
+            self._next = Binding(publication, table, columns, lacking, order)
+        return self._next if self._next.order is None or self._next.order.slots is not None else None
+
+    def is_current(self, binding: Binding) -> bool:
+        """Whether nothing has happened since the page on show, so that there is no need to look."""
+        look, number = self._look, binding.order.number if binding.order else 0
+        if look is None or look.binding is not binding or look.order_number != number:
+            return False
+        return self._version == binding.table.extent.version
+
+    def look(self, binding: Binding, check: Check | None = None) -> Look | None:
+        """What there is to see; None if it is what was seen last.
+
+        May run on any thread. On a worker ``check`` is called between steps; without one, on the event loop, a page
+        that would take long is a HeavyPageError.
+        """
+        start = time.thread_time()
+        last = self._look if self._look and self._look.binding is binding else None
+        before = self._rows if last else None
+        table, order = binding.table, binding.order
+        number = order.number if order else 0
+        with table.lock:
+            extent = table.extent
+            if last and self._version == extent.version and last.order_number == number:
+                return None
+            slots, total = self._slots(extent, order)
+            lacking = np.ones(len(slots), bool) if before is None else self._lacking(before, table, slots)
+            if last and not lacking.any() and np.array_equal(slots, last.slots):
+                return Look(binding, extent, number, slots, total, None, 0.0)
+            wanted = slots[lacking]
+            taken: Iterable[pa.RecordBatch]
+            if not is_heavy(table, wanted, binding.columns):
+                taken = [table.take(wanted, binding.columns)]
+            elif check is None:
+                raise HeavyPageError
+            else:
+                taken = batches(table.snapshot(), wanted, binding.columns, check)  # read below, without the lock
+        read = [row for batch in taken for row in rows_of(batch, binding.shown)]
+        rows = _completed(before, slots, lacking, read)
+        return Look(binding, extent, number, slots, total, rows, time.thread_time() - start)
+
+    def _lacking(self, before: PageRows, table: Table, slots: Slots) -> Mask:
+        """Which rows have to be read: new on the page, or written since."""
+        known = set(before.keys)
+        lacking = np.array([slot not in known for slot in slots.tolist()], bool)
+        lacking |= table.changed(slots, self._version)
+        return lacking
+
+    def overlook(self, seen: Seen) -> News | None:
+        """Brings the view up to date without a look, if nothing that happened can show on its page; else None.
+
+        With many views on one table this is what most of them need most of the time, so it must cost next to nothing.
+        """
+        look, binding = self._look, self._binding
+        if look is None or binding is None or binding.publication is not seen.publication or binding.order is not None:
+            return None
+        if self._version < seen.since or seen.written is None or self._moves(look.extent, seen.extent):
+            return None
+        if self._version >= seen.extent.version:
+            return News.NONE  # looked at since
+        if self._page_range:
+            first, last = self._page_range
+            at = bisect_left(seen.written, first)
+            if at < len(seen.written) and seen.written[at] <= last:
+                return None
+        self._version, self.stamp = seen.extent.version, seen.stamp
+        if self.total == seen.extent.total:
+            return News.NONE
+        self.total = seen.extent.total
+        return News.TOTAL
+
+    def _moves(self, before: Extent, now: Extent) -> bool:
+        """Whether growing from one extent to the other puts other slots on the page."""
+        if now.first != before.first:
+            return True
+        full = before.total >= self.view.offset + self.view.limit
+        return now.total != before.total and (self.view.newest_first or not full)
+
+    def accept(self, look: Look) -> News:
+        """Shows what was looked at."""
+        swapped = look.binding is not self._binding
+        rows, before = look.rows, self._rows
+        if rows and before and not swapped and rows.keys == before.keys and rows.json == before.json:
+            rows = None  # something was written that this view does not show
+        news = News.TOTAL if look.total != self.total else News.NONE
+        self._binding, self._look, self.total = look.binding, look, look.total
+        self._version = look.extent.version
+        self._page_range = (int(look.slots.min()), int(look.slots.max())) if len(look.slots) else None
+        if swapped:
+            self._next = None
+        publication = look.binding.publication
+        self.stamp = Stamp(publication.number, look.extent.version, publication.generation)
+        if rows is None:
+            return news
+        self._rows, self._before = rows, None if swapped else before
+        self._page += 1
+        self._page_tail = self._patch_tail = None
+        return News.PAGE
+
+    def forget(self) -> None:
+        """Lets go of the page on show and of its table, as if it had never been looked at; stamps go on from here."""
+        self.page_failure = None
+        self._binding = self._next = self._look = self._page_range = None
+        self._rows = self._before = self._page_tail = self._patch_tail = None
+
+    def lacks(self, subscription: Subscription) -> bool:
+        """Whether the subscription has not got what is on show, and may get it."""
+        if self._binding is None or self.stamp < subscription.after:
+            return False
+        return (subscription.page, subscription.total) != (self._page, self.total)
+
+    def frame_for(self, subscription: Subscription) -> Tail | None:
+        """What the subscription lacks of what is on show, if anything; it counts as sent."""
+        if self._binding is None or not self.lacks(subscription):
+            return None
+        if subscription.page == self._page:
+            tail = Tail("total", total_tail(self.stamp, self.total), self.total)
+        elif subscription.page == self._page - 1 and self._before and self._rows:
+            tail = self._shorter_tail(self._binding, self._before, self._rows)
+        else:
+            tail = self._whole_tail(self._binding)
+        subscription.page, subscription.total = self._page, tail.total
+        return tail
+
+    def _whole_tail(self, binding: Binding) -> Tail:
+        """The page; made anew for a later stamp, because its receiver may come from a view with a later one."""
+        if self._page_tail is None or self._page_stamp != self.stamp or self._page_tail.total != self.total:
+            rows = self._rows.json if self._rows else ()
+            data = page_tail(self.name, self.stamp, self.total, self.view.offset, binding.shown, rows, binding.missing)
+            self._page_tail, self._page_stamp = Tail("page", data, self.total), self.stamp
+        return self._page_tail
+
+    def _shorter_tail(self, binding: Binding, before: PageRows, rows: PageRows) -> Tail:
+        """The patch from the page before, or the page, whichever is shorter."""
+        if self._patch_tail is None or self._patch_tail.total != self.total:  # a slow viewer must not get an old total
+            data = patch_tail(self.stamp, self.total, self.view.offset, diff(before, rows))
+            self._patch_tail = Tail("patch", data, self.total)
+            if len(data) >= sum(map(len, rows.json)):
+                self._patch_tail = min(self._patch_tail, self._whole_tail(binding), key=lambda tail: len(tail.data))
+        return self._patch_tail
+
+    def _slots(self, extent: Extent, order: Order | None) -> tuple[Slots, int]:
+        """The slots on the page and the view's total."""
+        view = self.view
+        if order is None or order.slots is None:
+            return extent.window(view.offset, view.limit, view.newest_first), extent.total
+        page = order.slots[view.offset : view.offset + view.limit]
+        return page[page >= extent.first], len(order.slots)
+
+
+def _completed(before: PageRows | None, slots: Slots, lacking: Mask, read: Sequence[Row]) -> PageRows:
+    """A page's rows: those that were read, and the others as they were before."""
+    fresh = PageRows.of(slots[lacking].tolist(), read)
+    if before is None or lacking.all():
+        return fresh
+    rows = dict(zip(before.keys, zip(before.values, before.json, strict=True), strict=True))
+    rows.update(zip(fresh.keys, zip(fresh.values, fresh.json, strict=True), strict=True))
+    keys = slots.tolist()
+    values, json = zip(*(rows[key] for key in keys), strict=True)
+    return PageRows(keys, values, json)

@@ -1,0 +1,131 @@
+"""Settings that another program defines (Kafka's clients, Spark): dotted names and texts, some of them secret."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Self
+
+from pydantic import GetCoreSchemaHandler, SecretStr
+from pydantic_core import CoreSchema, core_schema
+
+from evertable.problems import Problem, invalid
+from evertable.secrets import MASK, SecretText, looks_secret, suggests_secret
+
+Value = str | SecretStr
+
+
+@dataclass(frozen=True)
+class Properties:
+    """An immutable map of properties; printing it shows no secret, ``reveal()`` does."""
+
+    values: Mapping[str, Value] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, raw: object) -> Self:
+        """Properties from a mapping, nested (``ssl: {ca: …}``) or dotted (``ssl.ca: …``); nulls are not given."""
+        if isinstance(raw, cls):
+            return raw
+        if not isinstance(raw, Mapping):
+            raise ValueError("must be a mapping (name: value)")
+        flat = flatten(raw)
+        return cls.of({name: text for name, text in flat.items() if text is not None})
+
+    @classmethod
+    def of(cls, texts: Mapping[str, str]) -> Self:
+        """Properties from flat texts; those that are secret, or look it, are wrapped."""
+        return cls({name: _wrapped(name, text) for name, text in texts.items()})
+
+    def reveal(self) -> dict[str, str]:
+        """Everything in the clear, for the program that needs it. Never log this."""
+        return {name: revealed(value) for name, value in self.values.items()}
+
+    def masked(self) -> dict[str, str]:
+        """Everything, with a mask where a secret is."""
+        return {name: MASK if isinstance(value, SecretStr) else value for name, value in self.values.items()}
+
+    def __getitem__(self, name: str) -> Value:
+        return self.values[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.masked()})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (dict(self.values),)  # a proxy cannot be pickled
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", MappingProxyType(dict(self.values)))
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(cls.parse)
+
+
+def flatten(raw: Mapping[Any, Any]) -> dict[str, str | None]:
+    """Nested mappings as one of dotted names; lists become comma-separated, as Kafka and Spark write them."""
+    flat: dict[str, str | None] = {}
+    problems: list[Problem] = []
+    _flatten_into(flat, problems, (), raw)
+    if problems:
+        raise invalid(problems)
+    return flat
+
+
+def revealed(value: Value) -> str:
+    return value.get_secret_value() if isinstance(value, SecretStr) else value
+
+
+def _flatten_into(
+    flat: dict[str, str | None], problems: list[Problem], at: tuple[str, ...], raw: Mapping[Any, Any]
+) -> None:
+    for key, value in raw.items():
+        path = (*at, str(key))
+        name = ".".join(path)
+        if not str(key).strip():
+            problems.append(Problem(at, "a property has an empty name"))
+        elif isinstance(value, Mapping | list | tuple) and suggests_secret(name):
+            # The parts of a password such as {a: b} must not be taken for names, which are printed.
+            problems.append(Problem(path, "must be one text; put it in quotes"))
+        elif isinstance(value, Mapping):
+            _flatten_into(flat, problems, path, value)
+        elif name in flat:
+            problems.append(Problem(path, "is given twice, nested and with dots"))
+        else:
+            try:
+                flat[name] = _text(value)
+            except ValueError as error:
+                problems.append(Problem(path, str(error)))
+
+
+def _text(value: object) -> str | None:
+    match value:
+        case None:
+            return None
+        case SecretStr():
+            return SecretText(value.get_secret_value())
+        case str():
+            return value
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return str(value)
+        case list() | tuple() if all(isinstance(item, str | int | float) for item in value):
+            texts = [_text(item) or "" for item in value]
+            joined = ",".join(texts)
+            return SecretText(joined) if any(isinstance(text, SecretText) for text in texts) else joined
+    raise ValueError("must be one text, a number, true, false, or a list of those")
+
+
+def _wrapped(name: str, text: str) -> Value:
+    secret = isinstance(text, SecretText) or suggests_secret(name) or looks_secret(text)
+    return SecretStr(str(text)) if secret else text

@@ -1,0 +1,132 @@
+"""Column types: what a source's columns may hold, spelled as in ``evertable.yaml``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from evertable.problems import Problem, invalid, nearest
+
+MAX_PRECISION = 38  # what a 128-bit decimal holds
+
+_DECIMAL = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")
+
+
+class Kind(StrEnum):
+    STRING = "string"
+    BOOLEAN = "boolean"
+    INT = "int"
+    LONG = "long"
+    FLOAT = "float"
+    DOUBLE = "double"
+    DECIMAL = "decimal"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+    JSON = "json"
+
+
+KEYLESS = frozenset({Kind.FLOAT, Kind.DOUBLE, Kind.JSON})  # types without an equality to join on
+
+
+class RecordField(StrEnum):
+    """What a column may take from the Kafka record itself (``from: kafka.timestamp``)."""
+
+    TIMESTAMP = "kafka.timestamp"
+    PARTITION = "kafka.partition"
+    OFFSET = "kafka.offset"
+    KEY = "kafka.key"
+
+
+RECORD_FIELD_KINDS = {
+    RecordField.TIMESTAMP: Kind.TIMESTAMP,
+    RecordField.PARTITION: Kind.INT,
+    RecordField.OFFSET: Kind.LONG,
+    RecordField.KEY: Kind.STRING,
+}
+
+
+@dataclass(frozen=True)
+class ColumnType:
+    """One column's type; precision and scale count for decimals only."""
+
+    kind: Kind
+    precision: int = 0
+    scale: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> ColumnType:
+        """The type that ``text`` spells; ValueError says what would have been right."""
+        spelled = text.strip().lower()
+        if match := _DECIMAL.fullmatch(spelled):
+            precision, scale = int(match[1]), int(match[2])
+            if not 1 <= precision <= MAX_PRECISION or scale > precision:
+                raise ValueError(f"'{text}': decimal(p,s) needs 1 ≤ p ≤ {MAX_PRECISION} and s ≤ p")
+            return cls(Kind.DECIMAL, precision, scale)
+        if spelled in set(Kind) - {Kind.DECIMAL}:
+            return cls(Kind(spelled))
+        known = ", ".join(f"{kind}(p,s)" if kind is Kind.DECIMAL else kind for kind in Kind)
+        raise ValueError(f"'{text}' is no column type; known are {known}")
+
+    def __str__(self) -> str:
+        return f"decimal({self.precision},{self.scale})" if self.kind is Kind.DECIMAL else self.kind.value
+
+
+@dataclass(frozen=True)
+class Column:
+    """A named, typed column; ``record_field`` is set where it comes from the Kafka record, not from its JSON."""
+
+    name: str
+    type: ColumnType
+    record_field: RecordField | None = None
+
+    @classmethod
+    def parse(cls, name: str, spec: object) -> Column:
+        """The column that ``long``, ``{type: long}`` or ``{from: kafka.offset}`` describes; ValueError if none."""
+        if not name.strip() or not name.isprintable():
+            raise ValueError("a column's name must not be empty and must be printable")
+        if isinstance(spec, str):
+            return cls(name, ColumnType.parse(spec))
+        if not isinstance(spec, Mapping):
+            raise ValueError("has no type; write a type such as string, or {from: kafka.timestamp}")
+        given = {str(key): value for key, value in spec.items() if value is not None}
+        for key in given:
+            if key not in ("type", "from"):
+                raise ValueError(f"'{key}' is unknown; {nearest(key, ('type', 'from'))}")
+        if not given or not all(isinstance(value, str) for value in given.values()):
+            raise ValueError("needs a type (type: long), or where it comes from (from: kafka.timestamp)")
+        stated = ColumnType.parse(given["type"]) if "type" in given else None
+        if "from" in given:
+            record_field = _record_field(given["from"])
+            implied = ColumnType(RECORD_FIELD_KINDS[record_field])
+            if stated not in (None, implied):
+                raise ValueError(f"{record_field} is {implied}, not {stated}; leave the type out")
+            return cls(name, implied, record_field)
+        return cls(name, ColumnType.parse(given["type"]))
+
+
+def parse_columns(raw: object) -> tuple[Column, ...]:
+    """The columns of one source, in the order they are given; every problem at once."""
+    if isinstance(raw, tuple) and all(isinstance(column, Column) for column in raw):
+        return raw
+    if not isinstance(raw, Mapping):
+        raise ValueError("must be a mapping (column: type)")
+    if not raw:
+        raise ValueError("is empty")
+    columns, problems = [], []
+    for name, spec in raw.items():
+        try:
+            columns.append(Column.parse(str(name), spec))
+        except ValueError as error:
+            problems.append(Problem((str(name),), str(error)))
+    if problems:
+        raise invalid(problems)
+    return tuple(columns)
+
+
+def _record_field(text: str) -> RecordField:
+    spelled = text.strip().lower()
+    if spelled not in set(RecordField):
+        raise ValueError(f"'{text}' is nothing a column can come from; {nearest(text, RecordField)}")
+    return RecordField(spelled)

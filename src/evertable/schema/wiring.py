@@ -1,0 +1,16 @@
+"""A wiring: which topics are joined, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evertable.schema.joins import JoinType
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """What a generation is made of; a swap goes from one wiring to another."""
+
+    left_topic: str
+    right_topic: str
+    join: JoinType

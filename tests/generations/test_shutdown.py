@@ -1,0 +1,48 @@
+"""The end of an app has one deadline, whatever has to be waited for."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from tests.waiting import wait_until
+
+from evertable.background import run_in_background
+from evertable.shutdown import Shutdown
+
+
+def test_before_the_end_everyone_has_the_time_they_want() -> None:
+    shutdown = Shutdown(within_s=1)
+    assert not shutdown.begun
+    assert [shutdown.left(most_s) for most_s in (0.5, 30)] == [0.5, 30]
+
+
+def test_from_its_beginning_on_all_share_what_is_left() -> None:
+    """However many wait, one after the other: together not longer than the deadline."""
+    shutdown = Shutdown(within_s=0.2)
+    shutdown.begin()
+    assert shutdown.wait(0)
+    assert shutdown.left(30) <= 0.2
+    nobody = threading.Event()
+    for _ in range(5):
+        nobody.wait(shutdown.left(30))
+    assert shutdown.left(30) == 0
+
+
+def test_it_begins_once() -> None:
+    """Who presses Ctrl-C again does not get more time."""
+    shutdown = Shutdown(within_s=0.05)
+    shutdown.begin()
+    wait_until(lambda: shutdown.left() == 0)
+    shutdown.begin()
+    assert shutdown.left() == 0
+
+
+def test_work_in_the_background_tells_what_came_of_it() -> None:
+    assert run_in_background(lambda: 7).result(30) == 7
+
+    def fails() -> None:
+        raise ValueError("so")
+
+    with pytest.raises(ValueError, match="so"):
+        run_in_background(fails).result(30)
