@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException, TopicCollection
-from confluent_kafka.admin import ConfigResource, NewTopic, ResourceType
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
 
 from evertable.changelog.names import generation_of, topic_name
 from evertable.errors import KafkaUnreachableError, NotEnoughBrokersError, TopicExistsError, TopicNotFoundError
 from evertable.kafka.admin import Admin
 from evertable.kafka.consumer import GRACE_S
 from evertable.kafka.errors import MISSING, UNAUTHORIZED
+from evertable.kafka.topics import describe
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +58,8 @@ def largest_message(
 
 def _largest_message(admin: Admin, asked: list[ConfigResource], timeout_s: float) -> int:
     largest = 0
-    for resource, answer in admin.client.describe_configs(asked, request_timeout=timeout_s).items():
+    answers = admin.ask(lambda client: client.describe_configs(asked, request_timeout=timeout_s), timeout_s)
+    for resource, answer in answers.items():
         try:
             largest = max(largest, int(answer.result()["max.message.bytes"].value))
         except KafkaException as problem:
@@ -119,8 +121,7 @@ class ChangelogTopics:
         name = topic_name(self.prefix, self.app, generation)
         topic = NewTopic(name, self._partitions, self._replication, config=settings)
         try:
-            answer = admin.client.create_topics([topic], request_timeout=timeout_s)[name]
-            self._result(admin, name, answer, "Create")
+            self._ask(admin, name, lambda client: client.create_topics([topic], request_timeout=timeout_s), "Create")
         except TopicExistsError:
             if not may_exist:
                 raise
@@ -150,8 +151,7 @@ class ChangelogTopics:
         """
         name, admin = topic_name(self.prefix, self.app, generation), Admin(self._properties)
         try:
-            answer = admin.client.delete_topics([name], request_timeout=TIMEOUT_S)[name]
-            self._result(admin, name, answer, "Delete")
+            self._ask(admin, name, lambda client: client.delete_topics([name], request_timeout=TIMEOUT_S), "Delete")
         except TopicNotFoundError:
             log.debug("There was no topic '%s' to delete", name)
         self._await(admin, name, 0, TIMEOUT_S)
@@ -166,9 +166,11 @@ class ChangelogTopics:
         found = {generation_of(self.prefix, self.app, name): name for name in topics}
         return {generation: found[generation] for generation in sorted(filter(None, found))}
 
-    def _result(self, admin: Admin, name: str, answer: Future[None], right: str) -> None:
+    def _ask(
+        self, admin: Admin, name: str, request: Callable[[AdminClient], Mapping[str, Future[None]]], right: str
+    ) -> None:
         try:
-            answer.result()
+            admin.ask(request, TIMEOUT_S)[name].result()
         except KafkaException as problem:
             error: KafkaError = problem.args[0]
             if error.code() == KafkaError.TOPIC_ALREADY_EXISTS:
@@ -192,9 +194,8 @@ class ChangelogTopics:
 
 
 def _partitions_of(admin: Admin, name: str, timeout_s: float) -> int:
-    asked = admin.client.describe_topics(TopicCollection([name]), request_timeout=timeout_s)[name]
     try:
-        return len(asked.result().partitions)
+        return len(describe(admin, name, timeout_s).partitions)
     except KafkaException as problem:
         if problem.args[0].code() in MISSING:
             return 0

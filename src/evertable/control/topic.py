@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from confluent_kafka import KafkaError, KafkaException, Message, TopicCollection, Uuid
-from confluent_kafka.admin import NewTopic, TopicDescription
+from confluent_kafka import KafkaError, KafkaException, Message
+from confluent_kafka.admin import NewTopic
 
 from evertable.control.messages import ControlMessage, in_order
 from evertable.errors import EvertableError, TopicNotFoundError
@@ -16,12 +16,12 @@ from evertable.kafka.admin import Admin
 from evertable.kafka.consumer import GrouplessConsumer, Probe, place
 from evertable.kafka.errors import UNAUTHORIZED
 from evertable.kafka.properties import KafkaProperties, Role
+from evertable.kafka.topics import describe, id_of
 
 TIMEOUT_S = 10.0
 
 _SETTINGS = {"cleanup.policy": "delete", "retention.ms": "-1"}  # the few messages there are tell how it came to this
 _BROKERS_CHOICE = -1
-_NO_ID = Uuid(0, 0)  # from a broker that is older than ids (2.8)
 _LOOK_AGAIN_S = 0.05
 _TO_THE_END = {
     "isolation.level": "read_committed",
@@ -60,18 +60,12 @@ class ControlTopic:
 
     def describe(self, timeout_s: float | None = None) -> Description:
         """TopicNotFoundError if there is none, and none is made by asking; KafkaUnreachableError."""
-        asked = self._admin.client.describe_topics(
-            TopicCollection([self.name]), request_timeout=self._timeout_s if timeout_s is None else timeout_s
-        )
         try:
-            found: TopicDescription = asked[self.name].result()
+            found = describe(self._admin, self.name, self._timeout_s if timeout_s is None else timeout_s)
         except KafkaException as problem:
             raise self._admin.explain(problem, self.name) from problem
         self._admin.is_well()
-        known = found.topic_id is not None and str(found.topic_id) != str(_NO_ID)
-        return Description(
-            str(found.topic_id) if known else None, tuple(sorted(partition.id for partition in found.partitions))
-        )
+        return Description(id_of(found), tuple(sorted(partition.id for partition in found.partitions)))
 
     def ensure(self, create_ok: bool) -> Presence:
         """Makes the topic if it is missing and that is allowed, with one partition; does not raise."""
@@ -114,7 +108,9 @@ class ControlTopic:
     def _create(self) -> Presence:
         topic = NewTopic(self.name, 1, _BROKERS_CHOICE, config=_SETTINGS)
         try:
-            self._admin.client.create_topics([topic], request_timeout=self._timeout_s)[self.name].result()
+            self._admin.ask(
+                lambda client: client.create_topics([topic], request_timeout=self._timeout_s), self._timeout_s
+            )[self.name].result()
         except KafkaException as problem:
             error: KafkaError = problem.args[0]
             if error.code() == KafkaError.TOPIC_ALREADY_EXISTS:

@@ -8,9 +8,11 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
 
 from evertable.config import KafkaProperties, Role
 from evertable.config.folders import state_dir
@@ -87,7 +89,8 @@ def delete_topics(kafka: KafkaProperties, topics: Sequence[str]) -> None:
     admin = Admin(kafka.for_librdkafka(Role.ADMIN))
     for topic in sorted(topics, key=lambda name: name.endswith(f".{STATE}")):
         try:
-            admin.client.delete_topics([topic], request_timeout=TIMEOUT_S)[topic].result()
+            request = partial(AdminClient.delete_topics, topics=[topic], request_timeout=TIMEOUT_S)
+            admin.ask(request, TIMEOUT_S)[topic].result()
         except KafkaException as problem:
             if problem.args[0].code() not in MISSING:
                 raise admin.explain(problem, topic, "Delete") from problem

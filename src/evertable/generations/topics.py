@@ -47,7 +47,7 @@ def changelog_end(
         found = describe(admin, topic, timeout_s)
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
         asked = {TopicPartition(topic, partition.id): latest for partition in found.partitions}
-        answers = admin.client.list_offsets(asked, request_timeout=timeout_s)
+        answers = admin.ask(lambda client: client.list_offsets(asked, request_timeout=timeout_s), timeout_s)
         ends = {partition.partition: answer.result().offset for partition, answer in answers.items()}
     except KafkaException as problem:
         raise admin.explain(problem, topic) from problem

@@ -42,7 +42,7 @@ _EARLIEST, _LATEST = OffsetSpec.earliest(), OffsetSpec.latest()  # type: ignore[
 
 Positions = Callable[[], Mapping[SourcePartition, int]]
 """What is read next of each source partition, such as ``lambda: feed.positions``. Called on the watch's thread."""
-Answers = dict[TopicPartition, Future[ListOffsetsResultInfo]]
+Answers = Mapping[TopicPartition, Future[ListOffsetsResultInfo]]
 
 log = structlog.get_logger()
 
@@ -78,10 +78,12 @@ class _Cluster:
     def _ask(self, partitions: Iterable[TopicPartition], spec: OffsetSpec) -> Answers:
         asked = dict.fromkeys(partitions, spec)
         # Committed: the records of a transaction that is still open are not there to be read yet.
-        answers: Answers = self._admin.client.list_offsets(
-            asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=self._timeout_s
+        return self._admin.ask(
+            lambda client: client.list_offsets(
+                asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=self._timeout_s
+            ),
+            self._timeout_s,
         )
-        return answers
 
 
 def _offsets(answers: Answers) -> dict[int, int]:

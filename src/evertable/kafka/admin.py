@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, wait
+from typing import Any, TypeVar
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from evertable.errors import EvertableError, KafkaUnreachableError, NotAuthenticatedError, NotTrustedError
 from evertable.kafka.errors import QUIET, ConnectionErrors
+
+K = TypeVar("K")
+T = TypeVar("T")
+
+GRACE_S = 1.0
+"""How long an answer may take beyond the request's own timeout, which librdkafka enforces."""
 
 
 class Admin:
@@ -34,6 +41,19 @@ class Admin:
                 listening: dict[str, Any] = {"error_cb": self._trouble.note}  # which does not hold on to the client
                 self._client = AdminClient({**self._properties, **listening}, logger=QUIET)
             return self._client
+
+    def ask(self, request: Callable[[AdminClient], Mapping[K, Future[T]]], timeout_s: float) -> Mapping[K, Future[T]]:
+        """Sends a request and waits until all of it is answered; KafkaException if it is not in time.
+
+        Answers may be errors. Meanwhile another thread may drop the client, so this call holds on to it: librdkafka
+        answers nothing any more once the last reference to a client is gone.
+        """
+        client = self.client
+        answers = request(client)
+        _, pending = wait(answers.values(), timeout_s + GRACE_S)
+        if pending:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+        return answers
 
     @property
     def servers(self) -> str:

@@ -40,8 +40,9 @@ def topic_names(properties: Mapping[str, Any], *, timeout_s: float) -> list[str]
 
 def describe(admin: Admin, topic: str, timeout_s: float) -> TopicDescription:
     """What Kafka says of a topic just now; KafkaException."""
-    asked = admin.client.describe_topics(TopicCollection([topic]), request_timeout=timeout_s)[topic]
-    found: TopicDescription = asked.result()
+    topics = TopicCollection([topic])
+    answers = admin.ask(lambda client: client.describe_topics(topics, request_timeout=timeout_s), timeout_s)
+    found: TopicDescription = answers[topic].result()
     return found
 
 

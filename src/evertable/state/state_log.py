@@ -139,7 +139,10 @@ class StateLog:
         admin = Admin(self._kafka.for_librdkafka(Role.ADMIN))
         wanted = NewTopic(self.topic, 1, self._replication, config=SETTINGS)
         try:
-            admin.client.create_topics([wanted], request_timeout=self._left(self._timeout_s))[self.topic].result()
+            left_s = self._left(self._timeout_s)
+            admin.ask(lambda client: client.create_topics([wanted], request_timeout=left_s), left_s)[
+                self.topic
+            ].result()
             log.info("Made the state topic '%s'", self.topic)
         except KafkaException as problem:
             error: KafkaError = problem.args[0]
