@@ -30,6 +30,7 @@ from evertable.engine.launch import EngineSettings
 from evertable.engine.process import Engine
 from evertable.errors import (
     EvertableError,
+    FencedError,
     KafkaUnreachableError,
     NothingBeforeError,
     NotReadyError,
@@ -109,6 +110,7 @@ class Serving:
         self._orchestrator: Orchestrator | None = None
         self._life: Life | None = None
         self._watch: TopicWatch | None = None
+        self._fenced: FencedError | None = None
         self._metrics = Metrics()
         self._counts = Counts(self._metrics)
         self._desk = Desk(self._keys, lambda: self._catalog.ring())
@@ -160,18 +162,29 @@ class Serving:
             opening = in_background(engine.open)
             ends.callback(lambda: engine.close(self._ending.left()))
             ends.callback(self._ending.begin)  # whatever ends it: from here on all share one deadline
-            try:
-                state = self._until_it_works(lambda: memory.open(take_over=self._take_over), opening)
-                self._until_done(opening)
-            except _StoppedError:
-                return
-            topics = changelog_topics(config)
-            checkpoints = config.engine.checkpoint_dir or str(self._folder / "checkpoints")
-            site = Site(config, topics, engine, f"{checkpoints}/{config.app}", self._catalog.ring, self._counts)
             with suppress(_StoppedError):
-                self._serve(site, state, memory, hub, ends)
+                state = self._until_it_works(lambda: memory.open(take_over=self._take_over), opening)
+                notebook = Notebook(memory, self._stop_fenced, self._ending)
+                notebook.start()  # before Spark is there, which takes longer than an owner may be silent
+                ends.callback(notebook.close)
+                self._until_done(opening)
+                topics = changelog_topics(config)
+                checkpoints = config.engine.checkpoint_dir or str(self._folder / "checkpoints")
+                site = Site(config, topics, engine, f"{checkpoints}/{config.app}", self._catalog.ring, self._counts)
+                self._serve(site, state, memory, notebook, hub, ends)
+            if self._fenced is not None:
+                raise self._fenced
 
-    def _serve(self, site: Site, state: State, memory: StateTopic, hub: Hub, ends: ExitStack) -> None:
+    def _stop_fenced(self, error: FencedError) -> None:
+        """Ends this one, on the notebook's thread: another one has taken over."""
+        self._fenced = error
+        if self._orchestrator is not None:
+            self._orchestrator.post(Stop(error))
+        self._ending.begin()
+
+    def _serve(
+        self, site: Site, state: State, memory: StateTopic, notebook: Notebook, hub: Hub, ends: ExitStack
+    ) -> None:
         state = self._without_other_sources(state, memory)
         reading = self._until_it_works(lambda: self._read_control(state))
         folded, fallbacks = self._fold(state, reading)
@@ -181,7 +194,6 @@ class Serving:
         last = self._until_it_works(lambda: self._last_number(site, state))
         life = self._life = Life(_rules(self._config), last, fallbacks)
         life.previous = state.previous
-        notebook = Notebook(memory, lambda error: orchestrator.post(Stop(error)), self._ending)
         if reading is not None:  # first of all, also what an earlier version wrote without the topic's id or name
             notebook.write(*reading.offsets)
         watch = self._watch = TopicWatch(lambda report: orchestrator.post(report))
@@ -210,7 +222,6 @@ class Serving:
         sweeper.start()
         ends.callback(lambda: sweeper.close(self._ending.left(SWEEP_S)))
         ends.callback(lambda: site.engine.close(self._ending.left()))  # before: with it, all producers are closed
-        notebook.start()
         ends.callback(notebook.close)
         watch.start()
         ends.callback(lambda: watch.close(self._ending.left()))
@@ -379,6 +390,8 @@ class Serving:
     def _clean_up(self, site: Site, kept: set[int]) -> None:
         """What a dead orchestrator left behind."""
         for number in {*site.topics.list(), *site.checkpoints_left()} - kept:
+            if self._ending.begun:  # it may be a successor's by now
+                return
             self._desk.say("INFO", f"Deleting what is left of generation {number}")
             site.delete(number)
 
