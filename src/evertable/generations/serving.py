@@ -19,7 +19,7 @@ import orjson
 from evertable.changelog.outages import Reminder
 from evertable.changelog.resumption import ChangelogEnd, shortfall
 from evertable.changelog.schema import Side
-from evertable.changelog.trouble import Admins
+from evertable.changelog.trouble import Admin, Admins
 from evertable.config import Config, Role
 from evertable.control.listener import Listener
 from evertable.control.messages import FORCE, ControlMessage, Folded, fold, keys_of
@@ -28,6 +28,7 @@ from evertable.control.wiring import Wiring
 from evertable.control.writer import Writer
 from evertable.engine.launch import EngineSettings
 from evertable.engine.process import Engine
+from evertable.engine.spec import local_path
 from evertable.errors import (
     EvertableError,
     FencedError,
@@ -37,6 +38,7 @@ from evertable.errors import (
     TopicNotFoundError,
 )
 from evertable.generations.build import changelog_topics
+from evertable.generations.checkpoint_folders import folder_of
 from evertable.generations.control_reading import ControlReading, read_control
 from evertable.generations.counts import Counts
 from evertable.generations.desk import DEAD_LETTERS, Desk, iso, iso_of_ms
@@ -169,11 +171,21 @@ class Serving:
                 ends.callback(notebook.close)
                 self._until_done(opening)
                 topics = changelog_topics(config)
-                checkpoints = config.engine.checkpoint_dir or str(self._folder / "checkpoints")
-                site = Site(config, topics, engine, f"{checkpoints}/{config.app}", self._catalog.ring, self._counts)
+                checkpoints = self._until_it_works(lambda: self._checkpoints(memory.topic))
+                site = Site(config, topics, engine, checkpoints, self._catalog.ring, self._counts)
                 self._serve(site, state, memory, notebook, hub, ends)
             if self._fenced is not None:
                 raise self._fenced
+
+    def _checkpoints(self, state_topic: str) -> str:
+        """The folder of the app's checkpoints, which another Kafka's app of that name never shares."""
+        root = self._config.engine.checkpoint_dir or str(self._folder / "checkpoints")
+        admin = Admin(self._config.changelog_kafka.for_librdkafka(Role.ADMIN))
+        folder = folder_of(root, self._config.app, topic_id(admin, state_topic))
+        if local_path(folder) is not None and "@" in folder.removeprefix(root):
+            why = f"'{root}/{self._config.app}' holds those of another app of that name"
+            self._desk.say("INFO", f"Checkpoints are kept in '{folder}': {why}")
+        return folder
 
     def _stop_fenced(self, error: FencedError) -> None:
         """Ends this one, on the notebook's thread: another one has taken over."""
