@@ -26,14 +26,17 @@ from evertable.control.topic import ControlTopic, Description
 from evertable.control.writer import Writer
 from evertable.engine.launch import EngineSettings
 from evertable.engine.process import Engine
+from evertable.engine.spec import local_path
 from evertable.errors import (
     EvertableError,
+    FencedError,
     KafkaUnreachableError,
     NothingBeforeError,
     NotReadyError,
     TopicNotFoundError,
 )
 from evertable.generations.build import changelog_topics
+from evertable.generations.checkpoint_folders import folder_of
 from evertable.generations.control_reading import ControlReading, read_control
 from evertable.generations.counters import GenerationCounters
 from evertable.generations.events import Message, Stop
@@ -47,7 +50,7 @@ from evertable.generations.suggestions import offered, suggested
 from evertable.generations.sweeper import Sweeper
 from evertable.generations.topics import changelog_end, topic_ids
 from evertable.generations.watch import TopicWatch
-from evertable.kafka.admin import AdminPool
+from evertable.kafka.admin import Admin, AdminPool
 from evertable.kafka.outages import WarningThrottle
 from evertable.kafka.topics import topic_id
 from evertable.live.hub import Hub
@@ -106,6 +109,7 @@ class Application:
         self._orchestrator: Orchestrator | None = None
         self._life: Lifecycle | None = None
         self._watch: TopicWatch | None = None
+        self._fenced: FencedError | None = None
         self._metrics = Metrics()
         self._counts = counts = GenerationCounters(self._metrics.swapped)
         self._metrics.read("evertable_changes_folded_total", lambda: counts.folded)
@@ -159,21 +163,44 @@ class Application:
             opening = run_in_background(engine.open)
             ends.callback(lambda: engine.close(self._shutdown.left()))
             ends.callback(self._shutdown.begin)  # whatever ends it: from here on all share one deadline
-            try:
-                state = self._until_it_works(lambda: memory.open(take_over=self._take_over), opening)
-                self._until_done(opening)
-            except _StoppedError:
-                return
-            topics = changelog_topics(config)
-            checkpoints = config.engine.checkpoint_dir or str(self._folder / "checkpoints")
-            context = GenerationContext(
-                config, topics, engine, f"{checkpoints}/{config.app}", self._catalog.ring, self._counts
-            )
             with suppress(_StoppedError):
-                self._serve(context, state, memory, hub, ends)
+                state = self._until_it_works(lambda: memory.open(take_over=self._take_over), opening)
+                state_writer = StateWriter(memory, self._stop_fenced, self._shutdown)
+                state_writer.start()  # before Spark is there, which takes longer than an owner may be silent
+                ends.callback(state_writer.close)
+                self._until_done(opening)
+                topics = changelog_topics(config)
+                checkpoints = self._until_it_works(lambda: self._checkpoints(memory.topic))
+                context = GenerationContext(config, topics, engine, checkpoints, self._catalog.ring, self._counts)
+                self._serve(context, state, memory, state_writer, hub, ends)
+            if self._fenced is not None:
+                raise self._fenced
+
+    def _checkpoints(self, state_topic: str) -> str:
+        """The folder of the app's checkpoints, which another Kafka's app of that name never shares."""
+        root = self._config.engine.checkpoint_dir or str(self._folder / "checkpoints")
+        admin = Admin(self._config.changelog_kafka.for_librdkafka(Role.ADMIN))
+        folder = folder_of(root, self._config.app, topic_id(admin, state_topic))
+        if local_path(folder) is not None and "@" in folder.removeprefix(root):
+            why = f"'{root}/{self._config.app}' holds those of another app of that name"
+            self._status.say("INFO", f"Checkpoints are kept in '{folder}': {why}")
+        return folder
+
+    def _stop_fenced(self, error: FencedError) -> None:
+        """Ends this one, on the thread of the state writer: another server has taken over."""
+        self._fenced = error
+        if self._orchestrator is not None:
+            self._orchestrator.post(Stop(error))
+        self._shutdown.begin()
 
     def _serve(
-        self, context: GenerationContext, state: AppState, memory: StateTopic, hub: Hub, ends: ExitStack
+        self,
+        context: GenerationContext,
+        state: AppState,
+        memory: StateTopic,
+        state_writer: StateWriter,
+        hub: Hub,
+        ends: ExitStack,
     ) -> None:
         state = self._without_other_sources(state, memory)
         reading = self._until_it_works(lambda: self._read_control(state))
@@ -184,7 +211,6 @@ class Application:
         last = self._until_it_works(lambda: self._last_number(context, state))
         life = self._life = Lifecycle(_rules(self._config), last, fallbacks)
         life.previous = state.previous
-        state_writer = StateWriter(memory, lambda error: orchestrator.post(Stop(error)), self._shutdown)
         if reading is not None:  # first of all, also what an earlier version wrote without the topic's id or name
             state_writer.write(*reading.offsets)
         watch = self._watch = TopicWatch(lambda report: orchestrator.post(report))
@@ -213,7 +239,6 @@ class Application:
         sweeper.start()
         ends.callback(lambda: sweeper.close(self._shutdown.left(SWEEP_S)))
         ends.callback(lambda: context.engine.close(self._shutdown.left()))  # before: with it, all producers are closed
-        state_writer.start()
         ends.callback(state_writer.close)
         watch.start()
         ends.callback(lambda: watch.close(self._shutdown.left()))
@@ -387,6 +412,8 @@ class Application:
     def _clean_up(self, context: GenerationContext, kept: set[int]) -> None:
         """What a dead orchestrator left behind."""
         for number in {*context.topics.list(), *context.checkpoints_left()} - kept:
+            if self._shutdown.begun:  # it may be a successor's by now
+                return
             self._status.say("INFO", f"Deleting what is left of generation {number}")
             context.delete(number)
 

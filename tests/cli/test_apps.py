@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -12,12 +13,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from confluent_kafka import TopicCollection
 from confluent_kafka.admin import AdminClient, NewTopic
 from tests.generations.test_identity import identity
 from tests.waiting import wait_until
+from typer.testing import CliRunner
 
 from evertable.broker import EmbeddedBroker
+from evertable.cli.app import build_app
 from evertable.config import JoinType, KafkaProperties
+from evertable.generations.checkpoint_folders import name_beside
 from evertable.schema.wiring import Wiring
 from evertable.state.apps import topics_by_app
 from evertable.state.records import ControlOffset, LiveRecord
@@ -153,6 +158,41 @@ def test_forgetting_one_app_leaves_its_neighbours_alone(neighbourhood: Neighbour
     assert len(list(neighbourhood.checkpoints("demo2").iterdir())) == 2
     for name in (".", ".."):
         assert "APP_NOT_FOUND" in neighbourhood.run("forget", name, "--yes").stderr
+
+
+def test_checkpoints_of_the_same_name_on_another_kafka_stay(neighbourhood: Neighbourhood) -> None:
+    """And so does the log; what the app keeps beside them goes."""
+    neighbourhood.settle("demo")
+    folder = neighbourhood.checkpoints("demo")
+    folder.with_name("demo@owner").write_text("another")
+    state = f"{neighbourhood.prefix}.demo.state"
+    [described] = neighbourhood.admin.describe_topics(TopicCollection([state])).values()
+    beside = folder.with_name(name_beside("demo", str(described.result(30).topic_id)))
+    (beside / "g000001").mkdir(parents=True)
+    done = neighbourhood.run("forget", "demo", "--yes")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"Kept: Folder {folder}: its owner is an app of that name on another Kafka" in done.stdout
+    assert len(list(folder.iterdir())) == 2
+    assert (neighbourhood.folder / "evertable" / "demo" / "spark.log").exists()
+    assert (beside.exists(), neighbourhood.own("demo")) == (False, set())
+
+
+def test_a_forgetting_that_fails_can_be_repeated(neighbourhood: Neighbourhood, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A start in between finds no changelog, and so does not go on from a checkpoint that is half deleted."""
+    neighbourhood.settle("demo")
+    monkeypatch.setenv("XDG_STATE_HOME", str(neighbourhood.folder))
+
+    def fail(path: Path) -> None:
+        raise OSError(f"{path} is busy")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", fail)
+        where = ["--kafka", neighbourhood.bootstrap, "--prefix", neighbourhood.prefix]
+        assert "is busy" in str(CliRunner().invoke(build_app(), ["forget", "demo", "--yes", *where]).exception)
+    assert neighbourhood.own("demo") == {f"{neighbourhood.prefix}.demo.state"}
+    assert neighbourhood.run("forget", "demo", "--yes").returncode == 0
+    assert neighbourhood.own("demo") == set()
+    assert not neighbourhood.checkpoints("demo").exists()
 
 
 def test_a_control_topic_that_another_app_reads_stays(neighbourhood: Neighbourhood) -> None:

@@ -120,6 +120,24 @@ def test_the_configuration_wins_over_the_remembered_topics_of_other_sources(
         assert not any("is dropped" in line for line in again.logs)
 
 
+def test_apps_of_one_name_on_different_kafkas_keep_their_checkpoints_apart(
+    configured: Configured, tmp_path: Path
+) -> None:
+    """On one machine; another prefix stands for another Kafka."""
+    configuration = configured()
+    folder = tmp_path / "checkpoints"
+    with App(configuration) as app:
+        app.wait_live()
+        with App(configured(app=configuration.app, changelog={"prefix": "other"})) as other:
+            other.wait_live()
+            assert (folder / configuration.app / "g000001").is_dir()
+            [beside] = folder.glob(f"{configuration.app}@*/g000001")
+            assert any(f"Checkpoints are kept in '{beside.parent}'" in line for line in other.logs)
+        assert app.verdict(app.control({"joinType": "inner"}))["result"] == "applied"
+    with App(configuration) as again:
+        assert again.wait_live()["generation"] == 2
+
+
 def test_a_forgotten_app_leaves_nothing_but_its_sources(
     broker: EmbeddedBroker, configured: Configured, pairs: dict[str, Pair], tmp_path: Path
 ) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import orjson
 
-from evertable.engine.spec import GenerationSpec
+from evertable.engine.spec import GenerationSpec, local_path
 
 Ends = tuple[Mapping[int, int], Mapping[int, int]]
 """For each side, by partition, the offset behind the last one committed."""
@@ -32,7 +31,9 @@ def committed_in_checkpoint(spec: GenerationSpec) -> Ends:
     Spark keeps an epoch's offsets in ``offsets/<epoch>`` (a version, settings, then a line a source) and writes
     ``commits/<epoch>`` when it is done.
     """
-    folder = Path(spec.checkpoint.removeprefix("file://"))
+    folder = local_path(spec.checkpoint)
+    if folder is None:
+        return {}, {}
     try:
         epoch = max(int(file.name) for file in (folder / "commits").iterdir() if file.name.isdecimal())
         _version, _settings, *sources = (folder / "offsets" / str(epoch)).read_bytes().splitlines()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from evertable.schema.columns import Column, ColumnType, RecordField
@@ -47,6 +48,13 @@ class GenerationSpec:
         if self.trigger == "microbatch":
             return 0  # its tasks come and go, and wait for a slot where none is free
         return len(self.left.start) + len(self.right.start) + shuffle_partitions
+
+
+def local_path(checkpoint: str) -> Path | None:
+    """Where a checkpoint is in the local file system, also as a URI (``file:/a``, ``file:///a``); None if elsewhere."""
+    if checkpoint.startswith("file:"):
+        return Path("/" + checkpoint.removeprefix("file:").lstrip("/"))
+    return None if "://" in checkpoint else Path(checkpoint)
 
 
 def to_wire(spec: GenerationSpec) -> dict[str, Any]:

@@ -16,8 +16,9 @@ from confluent_kafka.admin import AdminClient
 
 from evertable.config import KafkaProperties, Role
 from evertable.config.folders import state_dir
-from evertable.config.names import STATE
+from evertable.engine.spec import local_path
 from evertable.errors import KafkaUnreachableError
+from evertable.generations.checkpoint_folders import name_beside, owner, owner_file
 from evertable.kafka.admin import Admin
 from evertable.kafka.errors import MISSING
 from evertable.state.apps import InstalledApp, topic_names
@@ -42,35 +43,49 @@ class OwnedResources:
         return bool(self.topics or self.files)
 
 
-def belongings(app: InstalledApp, others: Iterable[InstalledApp]) -> OwnedResources:
-    """Finds what the app owns; a topic that another app reads is not among it."""
+def belongings(app: InstalledApp, others: Iterable[InstalledApp], state_id: str | None) -> OwnedResources:
+    """Finds what the app owns, whose state topic has that id; a topic that another app reads is not among it."""
     users = {topic: next((other.name for other in others if other.uses(topic)), "") for topic in app.topics}
     kept = [f"Topic {topic}: the app '{other}' reads it." for topic, other in users.items() if other]
     control = {record.topic for record in app.state.control.values()} - {"", *app.topics}
     kept += [f"Topic {topic}: a control topic that other apps may read." for topic in sorted(control)]
-    files = local_files(app.name, app.state)
+    files = local_files(app.name, app.state, state_id)
     checkpoint = app.state.live.checkpoint if app.state.live else ""
-    if checkpoint and not any(str(path) == checkpoint.removeprefix("file://") for path in files):
+    where = local_path(checkpoint)
+    if checkpoint and (where is None or not where.exists()):
         kept.append(f"Checkpoint {checkpoint}: it is not on this machine.")
+    plain = state_dir() / "checkpoints" / app.name
+    if _is_another_ones(plain, state_id):
+        kept.append(f"Folder {plain}: its owner is an app of that name on another Kafka, or one whose state is gone.")
     return OwnedResources(tuple(topic for topic, other in users.items() if not other), tuple(files), tuple(kept))
 
 
-def local_files(app: str, state: AppState) -> list[Path]:
+def local_files(app: str, state: AppState, state_id: str | None) -> list[Path]:
     """The checkpoints of the app's generations and its log, as far as they are on this machine."""
     if app in (".", ".."):  # those are folders of all apps
         return []
     root = state_dir()
-    folders = {checkpoint_folder(app, state), root / "checkpoints" / app} - {None}
-    found = [path for folder in folders if folder and folder.is_dir() for path in folder.iterdir()]
-    log = root / app / "spark.log"
-    return [*sorted(path for path in found if _GENERATION.fullmatch(path.name)), *([log] if log.is_file() else [])]
+    plain, log = root / "checkpoints" / app, root / app / "spark.log"
+    folders = {folder for folder in (checkpoint_folder(app, state), plain) if folder}
+    if state_id:
+        folders |= {folder.with_name(name_beside(app, state_id)) for folder in folders}
+    own = [folder for folder in folders if not _is_another_ones(folder, state_id)]
+    found = [path for folder in own if folder.is_dir() for path in folder.iterdir() if _GENERATION.fullmatch(path.name)]
+    marks = {owner_file(folder.parent, app) for folder in own if folder.name == app}
+    rest = [*sorted(marks), *([log] if plain in own else [])]
+    return [*sorted(found), *(path for path in rest if path.is_file())]
 
 
 def checkpoint_folder(app: str, state: AppState) -> Path | None:
     """The folder of the app's checkpoints by its state; None if that is not on this machine."""
-    checkpoint = state.live.checkpoint.removeprefix("file://") if state.live else ""
-    folder = Path(checkpoint).parent
-    return folder if checkpoint and "://" not in checkpoint and folder.name == app and folder.is_dir() else None
+    checkpoint = local_path(state.live.checkpoint) if state.live else None
+    folder = checkpoint.parent if checkpoint else None
+    return folder if folder and folder.name.partition("@")[0] == app and folder.is_dir() else None
+
+
+def _is_another_ones(folder: Path, state_id: str | None) -> bool:
+    """Whether it is the folder that an app of the same name has taken, whose state is another topic."""
+    return owner(folder.parent, folder.name) not in (None, state_id)
 
 
 def delete_files(files: Iterable[Path]) -> None:
@@ -85,9 +100,9 @@ def delete_files(files: Iterable[Path]) -> None:
 
 
 def delete_topics(kafka: KafkaProperties, topics: Sequence[str]) -> None:
-    """Deletes these and waits until they are gone; the state last, for as long as it is there this can be repeated."""
+    """Deletes these and waits until they are gone."""
     admin = Admin(kafka.for_librdkafka(Role.ADMIN))
-    for topic in sorted(topics, key=lambda name: name.endswith(f".{STATE}")):
+    for topic in topics:
         try:
             request = partial(AdminClient.delete_topics, topics=[topic], request_timeout=TIMEOUT_S)
             admin.ask(request, TIMEOUT_S)[topic].result()

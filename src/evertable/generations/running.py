@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 
 from evertable.changelog.caught_up import SourcePartition
 from evertable.changelog.resumption import ChangelogEnd, ResumeCheck
@@ -20,6 +19,7 @@ from evertable.config import Config, Source, SwapMode
 from evertable.engine.committed import Ends, committed_in_checkpoint
 from evertable.engine.process import Engine
 from evertable.engine.protocol import Progress, Started
+from evertable.engine.spec import local_path
 from evertable.errors import EvertableError, NotEnoughMemoryError, TopicRecreatedError
 from evertable.generations.build import Build, Starts, build, committed_records, resume
 from evertable.generations.commits import Commits
@@ -78,9 +78,9 @@ class GenerationContext:
 
         A task that was just stopped may still write there. What is left after a while, the next start deletes.
         """
-        path = self.checkpoint(generation).removeprefix("file://")
+        path = local_path(self.checkpoint(generation))
         deadline = time.monotonic() + FORGET_S
-        while "://" not in path and Path(path).exists() and time.monotonic() < deadline:
+        while path is not None and path.exists() and time.monotonic() < deadline:
             shutil.rmtree(path, ignore_errors=True)
             time.sleep(FORGET_AGAIN_S)
 
@@ -91,8 +91,8 @@ class GenerationContext:
 
     def checkpoints_left(self) -> list[int]:
         """Generations whose checkpoint is there."""
-        root = Path(self.checkpoints.removeprefix("file://"))
-        found = root.glob("g" + "[0-9]" * 6) if "://" not in str(root) and root.is_dir() else ()
+        root = local_path(self.checkpoints)
+        found = root.glob("g" + "[0-9]" * 6) if root is not None and root.is_dir() else ()
         return sorted(int(path.name[1:]) for path in found)
 
 

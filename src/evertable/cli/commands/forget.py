@@ -23,9 +23,12 @@ def forget(
     Example:  evertable forget demo --kafka localhost:9092
     """
     from evertable.cli.clusters import Clusters
+    from evertable.config import Role
     from evertable.config.names import STATE, OwnTopics
     from evertable.errors import AppNotFoundError, AppRunningError
     from evertable.generations.forgetting import belongings, delete_files, delete_topics
+    from evertable.kafka.admin import Admin
+    from evertable.kafka.topics import topic_id
     from evertable.state.apps import InstalledApp, find_apps, running_now, topic_names
     from evertable.state.records import Owner
     from evertable.state.state import AppState
@@ -38,7 +41,9 @@ def forget(
     found = {each.name: each for each in find_apps(clusters.own, clusters.prefix)}
     chosen = found.pop(app, None) or InstalledApp(app, (), AppState())
     refuse_if(chosen.running)
-    own = belongings(chosen, found.values())
+    state = [topic for topic in chosen.topics if topic == f"{clusters.prefix}.{app}.{STATE}"]
+    admin = Admin(clusters.own.for_librdkafka(Role.ADMIN))
+    own = belongings(chosen, found.values(), topic_id(admin, state[0]) if state else "")
     control = OwnTopics(clusters.prefix, app, "").default_control
     is_shared = any(each.uses(control) for each in found.values())
     is_elsewhere = bool(chosen.topics) and clusters.are_two and control in topic_names(clusters.control)
@@ -55,10 +60,14 @@ def forget(
         typer.echo(f"Kept: {sentence}")
     if not yes:
         typer.confirm("Delete all of it?", abort=True)
-    if f"{clusters.prefix}.{app}.{STATE}" in own.topics:
+    if state:
         refuse_if(running_now(clusters.own, clusters.prefix, app))  # it may have been started meanwhile
-    delete_files(own.files)
     delete_topics(clusters.control, elsewhere)
-    delete_topics(clusters.own, own.topics)
+    # Without its changelog, no start goes on from a checkpoint that is half deleted.
+    delete_topics(clusters.own, [topic for topic in own.topics if topic not in state])
+    delete_files(own.files)
+    if state:
+        refuse_if(running_now(clusters.own, clusters.prefix, app))
+    delete_topics(clusters.own, state)  # last: for as long as it is there, this can be repeated
     typer.echo(f"Forgotten: {len(own.topics) + len(elsewhere)} topics and {len(own.files)} files and folders deleted.")
     typer.echo("Next: evertable apps shows what is left.")

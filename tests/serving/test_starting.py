@@ -1,0 +1,73 @@
+"""An app that is still starting is as alive as one that serves, however long Spark takes to come up."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from tests.serving.conftest import Configured
+from tests.serving.rig import App
+from tests.waiting import wait_until
+
+from evertable.config import Config
+from evertable.engine.process import Engine
+from evertable.errors import AppRunningError, FencedError, TopicNotFoundError
+from evertable.shutdown import Shutdown
+from evertable.state.ownership import Ownership
+from evertable.state.reading import fold
+from evertable.state.state import StateFold
+from evertable.state.state_log import StateLog
+from evertable.state.state_topic import StateTopic
+
+
+@pytest.fixture
+def slow_spark(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Lets Spark take as long to start as the test takes."""
+    released = threading.Event()
+    monkeypatch.setattr(Engine, "open", lambda _: released.wait())
+    yield released
+    released.set()
+
+
+def newcomer(configuration: Config) -> StateTopic:
+    return StateTopic.of(configuration, Shutdown())
+
+
+def wait_claimed(app: App) -> None:
+    """Waits until the app owns its name, without disturbing it."""
+    log = StateLog(app.config.changelog_kafka, newcomer(app.config).topic, 1, 10)
+
+    def claimed() -> bool:
+        ownership = Ownership("")
+        try:
+            with closing(log.reader()) as reader:
+                fold(reader.to_the_end(), ownership, memory := StateFold())
+        except TopicNotFoundError:
+            return False
+        return memory.state().owner is not None
+
+    wait_until(claimed, "the claim")
+
+
+@pytest.mark.usefixtures("slow_spark")
+def test_an_app_that_is_starting_is_not_taken_over(configured: Configured) -> None:
+    with App(configured()) as starting:
+        wait_claimed(starting)
+        for _ in range(2):
+            with pytest.raises(AppRunningError, match=starting.url):
+                newcomer(starting.config).open()
+        assert starting.running
+
+
+@pytest.mark.usefixtures("slow_spark")
+def test_an_app_that_is_replaced_while_it_starts_says_by_whom(configured: Configured) -> None:
+    with App(configured()) as starting:
+        wait_claimed(starting)
+        successor = newcomer(starting.config)
+        successor.open(take_over=True)
+        wait_until(lambda: not starting.running, "its end")
+        successor.close()
+    assert isinstance(starting.failure, FencedError)
+    assert str(successor.owner) in str(starting.failure)
