@@ -85,7 +85,7 @@ def serve(join: JoinType, accounts: int, touched: int, rate: int, generations: i
     named: list[dict[str, Table]] = [
         {"users_ui": one.left, "accounts_ui": one.right, "final_ui": one.joined} for one in made
     ]
-    settings = Settings(port=0, max_queries=1_000_000)
+    settings = Settings(port=0, max_queries=1_000_000, max_views=1_000_000)
     app, hub = create_live_app(catalog, settings)
     flips = Flips(catalog, hub, named)
     catalog.publish(1, named[0])

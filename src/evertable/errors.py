@@ -39,6 +39,7 @@ EvertableError
     ├── PageTooLargeError          PAGE_TOO_LARGE
     ├── QueryTimeoutError          QUERY_TIMEOUT           a sort, filter or page took longer than it may
     ├── TooManyQueriesError        TOO_MANY_QUERIES        as many different sorts and filters as there may be
+    ├── TooManyViewsError          TOO_MANY_VIEWS          as many different views as there may be
     ├── TooManySubscriptionsError  TOO_MANY_SUBSCRIPTIONS
     ├── SubscriptionExistsError    SUBSCRIPTION_EXISTS
     ├── SubscriptionNotFoundError  SUBSCRIPTION_NOT_FOUND
@@ -288,6 +289,10 @@ class QueryTimeoutError(RequestError):
 
 class TooManyQueriesError(RequestError):
     condition = "TOO_MANY_QUERIES"
+
+
+class TooManyViewsError(RequestError):
+    condition = "TOO_MANY_VIEWS"
 
 
 class TooManySubscriptionsError(RequestError):

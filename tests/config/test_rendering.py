@@ -95,6 +95,7 @@ server:
   max_subscriptions: 64
   max_sockets: 5000
   max_queries: 300
+  max_views: 1000
   query_timeout_s: 10.0
   max_memory_mb: null
   tls:

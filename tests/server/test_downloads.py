@@ -26,7 +26,7 @@ def catalog() -> Catalog:
     return made
 
 
-Stall = Callable[[ServerThread], socket.socket]
+Stall = Callable[..., socket.socket]
 
 
 @pytest.fixture
@@ -34,8 +34,8 @@ def stall() -> Iterator[Stall]:
     """Asks for the wide table and takes nothing of it but the first bytes."""
     opened: list[socket.socket] = []
 
-    def ask(server: ServerThread) -> socket.socket:
-        made = socket.create_connection(("127.0.0.1", server.port))
+    def ask(server: ServerThread, source: str = "127.0.0.1") -> socket.socket:
+        made = socket.create_connection(("127.0.0.1", server.port), source_address=(source, 0))
         opened.append(made)
         made.sendall(b"GET /api/tables/wide.csv HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert made.recv(15) == b"HTTP/1.1 200 OK"
@@ -71,7 +71,7 @@ def test_a_stalled_download_holds_up_nobody(serve: Serve, catalog: Catalog, stal
 def test_so_many_at_once(serve: Serve, catalog: Catalog, stall: Stall) -> None:
     """One more is told to come again, whatever its table; when one ends there is room."""
     server = serve(catalog, max_downloads=2)
-    first, _ = stall(server), stall(server)
+    first, _ = stall(server), stall(server, "127.0.0.2")
     answer = httpx.get(f"{server.url}/api/tables/users_ui.arrow")
     assert (answer.status_code, answer.json()["condition"]) == (503, "TOO_MANY_EXPORTS")
     assert (answer.headers["retry-after"], answer.json()["message"][:29]) == ("2", "2 exports are being downloade")
@@ -79,6 +79,18 @@ def test_so_many_at_once(serve: Serve, catalog: Catalog, stall: Stall) -> None:
     while running(server) > 1:
         pass
     assert httpx.get(f"{server.url}/api/tables/users_ui.arrow").status_code == 200
+
+
+def test_one_client_leaves_a_place_to_others(serve: Serve, catalog: Catalog, stall: Stall) -> None:
+    """However slowly it takes its files."""
+    server = serve(catalog, max_downloads=3)
+    for _ in range(2):
+        stall(server)
+    answer = httpx.get(f"{server.url}/api/tables/users_ui.csv")
+    assert (answer.status_code, answer.json()["condition"]) == (503, "TOO_MANY_EXPORTS")
+    assert answer.json()["message"].startswith("2 exports are being downloaded from this address")
+    with httpx.Client(transport=httpx.HTTPTransport(local_address="127.0.0.2")) as other:
+        assert other.get(f"{server.url}/api/tables/users_ui.csv").status_code == 200
 
 
 def test_refused_exports_do_not_count(serve: Serve, catalog: Catalog) -> None:

@@ -217,3 +217,25 @@ def test_different_queries_are_limited(serve: Serve) -> None:
         assert second.subscribe("users_ui", "c", 5, filter="age > 6").total == 4
         assert second.look("c", 6, filter="age > 7").total == 3
     wait_until(lambda: hub.queries == 0)
+
+
+def test_different_views_are_limited(serve: Serve) -> None:
+    """Also without sort and filter: each is a page of its own, which changes with every row."""
+    server, hub, _ = live(serve, catalog_of(users_ui=table(rows=numbered(10))), max_views=2)
+    with Viewer(server.url) as first, Viewer(server.url) as second:
+        first.subscribe("users_ui", "a", limit=1)
+        first.subscribe("users_ui", "b", limit=2)
+        second.send(type="subscribe", id="c", table="users_ui", view={"limit": 3})
+        second.until(lambda: second.errors)
+        assert second.errors[0]["condition"] == "TOO_MANY_VIEWS"
+        assert "2 different views" in second.errors[0]["message"]
+        assert "server.max_views" in second.errors[0]["message"]
+        second.subscribe("users_ui", "d", limit=2)
+        first.look("a", 1, limit=1, offset=5)
+        assert hub.views == 2
+        second.send(type="view", id="d", tag=2, view={"limit": 4})
+        second.until(lambda: len(second.errors) == 2)
+        first.send(type="unsubscribe", id="a")
+        wait_until(lambda: hub.views == 1)
+        second.look("d", 3, limit=4)
+    wait_until(lambda: hub.views == 0)

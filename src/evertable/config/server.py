@@ -92,6 +92,12 @@ class Server(Section):
     max_queries: int = Field(
         default=300, ge=1, le=1_000_000, description="different sorts and filters that viewers follow at once"
     )
+    max_views: int = Field(
+        default=1_000,
+        ge=1,
+        le=1_000_000,
+        description="different views (columns, sort, filter, offset, limit) that viewers follow at once",
+    )
     query_timeout_s: float = Field(
         default=10.0, ge=0.1, le=3600, description="a sort, filter or page that takes longer is stopped"
     )

@@ -12,7 +12,13 @@ from dataclasses import dataclass
 import structlog
 
 from evertable.config.server import Server
-from evertable.errors import PageTooLargeError, QueryTimeoutError, TableNotFoundError, TooManyQueriesError
+from evertable.errors import (
+    PageTooLargeError,
+    QueryTimeoutError,
+    TableNotFoundError,
+    TooManyQueriesError,
+    TooManyViewsError,
+)
 from evertable.live.live_view import HeavyPageError, LiveView, Look, News, Seen, Subscription, Tail
 from evertable.live.orders import REST, Orders
 from evertable.live.workers import Workers
@@ -75,6 +81,7 @@ class Hub:
         self._catalog = catalog
         self._tick_s = settings.tick_ms / 1000
         self._max_queries = settings.max_queries
+        self._max_views = settings.max_views
         self._query_timeout_s = settings.query_timeout_s
         self._queries: Counter[tuple[str, Query]] = Counter()
         """Different sorts and filters, with the number of views that use each."""
@@ -166,6 +173,11 @@ class Hub:
                 f"Viewers use {self._max_queries} different sorts and filters, as many as there may be.",
                 "Use the sort and filter of another viewer, try again later, or raise server.max_queries.",
             )
+        if (name, view) not in self._shown and not self._has_place(replaced):
+            raise TooManyViewsError(
+                f"Viewers follow {self._max_views} different views, as many as there may be.",
+                "Show the same rows and columns as another viewer, try again later, or raise server.max_views.",
+            )
         return self.attach_again(name, view, query, subscription)
 
     def attach_again(self, name: str, view: View, query: Query, subscription: Subscription) -> LiveView:
@@ -203,6 +215,11 @@ class Hub:
         if replaced is not None and len(replaced.subscribers) == 1:
             used -= self._queries[replaced.name, replaced.query] == 1
         return used < self._max_queries
+
+    def _has_place(self, replaced: LiveView | None) -> bool:
+        """Whether one more view may be followed, in the place of the one that is replaced."""
+        ends = replaced is not None and len(replaced.subscribers) == 1
+        return len(self._shown) - ends < self._max_views
 
     def frame_for(self, view: LiveView, subscription: Subscription) -> Tail | None:
         """What the subscription lacks, now that it can take it; if its view sleeps, it is told again when there is."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Iterator
 from urllib.parse import quote
 
@@ -24,11 +25,13 @@ STALLED_S = 60  # a client that takes nothing for so long is given up
 
 
 class Downloads:
-    """The exports under way, of which there are at most ``limit``."""
+    """The exports under way, of which there are at most ``limit``. One client leaves one of these places to others."""
 
     def __init__(self, workers: Workers, limit: int = MAX_DOWNLOADS, stalled_s: float = STALLED_S) -> None:
         self._workers = workers
         self._limit = limit
+        self._share = max(1, limit - 1)
+        self._busy: Counter[str] = Counter()
         self._stalled_s = stalled_s
         self.running = 0
 
@@ -45,13 +48,29 @@ class Downloads:
         if self.running >= self._limit:
             message = f"{self._limit} exports are being downloaded, which is the most at once."
             raise Refused(503, "TOO_MANY_EXPORTS", message, RETRY_AFTER)
-        self.running += 1
+        if client is not None and self._busy[client] >= self._share:
+            message = f"{self._share} exports are being downloaded from this address, which is the most at once."
+            raise Refused(503, "TOO_MANY_EXPORTS", message, RETRY_AFTER)
+        self._begin(client)
         try:
             extract = await self._workers.run(lambda check: Extract.of(catalog, name, pairs, check), client, wait_s)
         except BaseException:
-            self.running -= 1
+            self.end(client)
             raise
         return _Download(self, extract, format, client)
+
+    def _begin(self, client: str | None) -> None:
+        self.running += 1
+        if client is not None:
+            self._busy[client] += 1
+
+    def end(self, client: str | None) -> None:
+        """A download of this client is over, however it went."""
+        self.running -= 1
+        if client is not None:
+            self._busy[client] -= 1
+            if not self._busy[client]:
+                del self._busy[client]
 
     async def send(self, pieces: Iterator[bytes], table: str, client: str | None, receive: Receive, send: Send) -> None:
         """Sends piece after piece; ends early, without an end of file, if nobody takes them."""
@@ -90,7 +109,7 @@ class _Download(Response):
                 pieces, table = self._extract.pieces(self._format), self._extract.table
                 await self._downloads.send(pieces, table, self._client, receive, send)
         finally:
-            self._downloads.running -= 1
+            self._downloads.end(self._client)
 
 
 def _attachment(name: str) -> str:

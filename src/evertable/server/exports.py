@@ -121,7 +121,7 @@ def _spelled(array: pa.Array, column: Column) -> pa.Array:
 def _defused(texts: pa.Array) -> pa.Array:
     """As ``_quoted``, with an apostrophe before what a spreadsheet would run: ``=1+1`` becomes ``'=1+1``."""
     harmless = _joined(_APOSTROPHE, texts)
-    return _quoted(pc.if_else(pc.match_substring_regex(texts, "^[-=+@\t\r\n＝＋－＠]"), harmless, texts))
+    return _quoted(pc.if_else(pc.match_substring_regex(texts, _FORMULA), harmless, texts))
 
 
 def _quoted(texts: pa.Array) -> pa.Array:
@@ -136,6 +136,7 @@ def _joined(*parts: pa.Array, between: str = "") -> pa.Array:
     return pc.binary_join_element_wise(*parts, separator, null_handling="replace", null_replacement="")
 
 
+_FORMULA = r"^[\t\r\n]|^[\s\pZ\pC]*[-=+@＝＋－＠]"  # spreadsheets may drop blanks and unseen characters in front
 _APOSTROPHE = pa.scalar("'", pa.large_string())
 _QUOTE = pa.scalar('"', pa.large_string())
 _LINE_END = pa.scalar("\r\n", pa.large_string())

@@ -182,6 +182,7 @@ const ABOUT_VIEWS = new Set([
   'PAGE_TOO_LARGE',
   'QUERY_TIMEOUT',
   'TOO_MANY_QUERIES',
+  'TOO_MANY_VIEWS',
 ]);
 
 /** The rows that would be on screen if the table had this many. */

@@ -122,7 +122,7 @@ describe('a feed', () => {
 });
 
 describe('a feed that is refused', () => {
-  it.each(['QUERY_TIMEOUT', 'TOO_MANY_QUERIES'])('goes on with what it showed after %s', (condition) => {
+  it.each(['QUERY_TIMEOUT', 'TOO_MANY_QUERIES', 'TOO_MANY_VIEWS'])('goes on with what it showed after %s', (condition) => {
     const it = feed({ ...BARE, sort: ['n'] });
     answer(1000);
     it.ask({ ...BARE, filters: ['n > 1'] });
