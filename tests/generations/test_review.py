@@ -148,6 +148,14 @@ def test_a_swap_is_held_for_a_new_topic_only() -> None:
     assert Review.of(5, wanted, figures(broken), figures(broken), wanted).reasons == ()
 
 
+def test_a_swap_that_exchanges_both_topics_is_held() -> None:
+    """Each topic was on show before, but as the other source, whose columns it does not have."""
+    users, accounts = source(topic="accounts_v1", rows=9, userId=9), source("accounts", "users_v1", rows=0, rejected=7)
+    was = Wiring("users_v1", "accounts_v1", JoinType.LEFT)
+    wanted = Wiring("accounts_v1", "users_v1", JoinType.LEFT)
+    assert len(Review.of(5, wanted, figures(users, accounts), figures(), was).reasons) == 2
+
+
 def test_rejections_are_counted_by_column() -> None:
     told = Told()
     told.rejected(2, "WRONG_TYPE: column 'age' wants long, found text")
