@@ -167,7 +167,10 @@ class Running:
         ).start()
         site.counts.began(self)
         topic = self.built.spec.changelog_topic
-        self._commits = Commits(lambda: changelog_end(config, topic, self._admins), self._committed)
+        last = None if resumption is None else resumption.end
+        self._commits = Commits(
+            lambda: changelog_end(config, topic, self._admins), self._committed, self.on_failure, last
+        )
         if resumption is not None:
             self._committed(committed_in_checkpoint(self.built.spec), resumption.end)
         self.started = site.engine.start(self.built.spec)
