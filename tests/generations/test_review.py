@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from tests.generations.test_life import live_on
 from tests.reference.histories import COLUMNS
 from tests.tables.test_generation import INPUTS
@@ -166,11 +168,43 @@ def test_rejections_are_counted_by_column() -> None:
 
 def test_the_log_says_it_once_and_the_status_as_long_as_it_is_so() -> None:
     told = Told()
+    display, desk, _ = displayed(told)
+    told.rejected(3)
+    display.show()
+    display.show()
+    [(_, level, said)] = desk.tables[LOGS].rows()
+    assert (level, said[:31]) == ("WARN", "Generation 1: All 3 records of ")
+    assert desk.tables[STATUS].rows()[0][-1].startswith("All 3 records of 'users_v1' (users) were rejected, the latest")
+    told.rows(1, "u1", "Ada", 36)
+    display.show()
+    assert desk.tables[STATUS].rows()[0][-1] == ""
+    assert len(desk.tables[LOGS].rows()) == 1
+
+
+def test_while_kafka_is_away_tables_are_live_only_as_long_as_rows_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row that was on its way when the connections died keeps nothing up to date."""
+    now = 1_000.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    display, desk, feed = displayed(Told())
+
+    def state() -> object:
+        display.show()
+        return desk.tables[STATUS].rows()[0][-3]
+
+    display.kafka_is_away("Kafka at k:9092 does not answer.")
+    assert state() == "stale"
+    now += 1
+    feed.newest = now
+    assert state() == "live"
+    now += 30
+    assert state() == "stale"
+
+
+def displayed(told: Told) -> tuple[Display, Desk, Any]:
+    """One live generation on show, and its feed."""
     wiring = Wiring("users_v1", "accounts_v1", JoinType.LEFT)
-    life, desk = (
-        live_on(wiring),
-        Desk(ControlKeys("usersTopic", "accountsTopic", OwnTopics("e", "a", "")), lambda: None),
-    )
+    keys = ControlKeys("usersTopic", "accountsTopic", OwnTopics("e", "a", ""))
+    life, desk = live_on(wiring), Desk(keys, lambda: None)
     feed = SimpleNamespace(
         tables=told.tables, is_caught_up=True, is_full=False, kept_out="", newest=1.0, is_replaying=False
     )
@@ -183,19 +217,10 @@ def test_the_log_says_it_once_and_the_status_as_long_as_it_is_so() -> None:
         feed=feed,
         rows=0,
         stale="",
+        fresh=1.0,
         started=None,
         progress=None,
         created="",
         published="",
     )
-    display = Display(life, desk, {running.number: running}, lambda record: None, None)
-    told.rejected(3)
-    display.show()
-    display.show()
-    [(_, level, said)] = desk.tables[LOGS].rows()
-    assert (level, said[:31]) == ("WARN", "Generation 1: All 3 records of ")
-    assert desk.tables[STATUS].rows()[0][-1].startswith("All 3 records of 'users_v1' (users) were rejected, the latest")
-    told.rows(1, "u1", "Ada", 36)
-    display.show()
-    assert desk.tables[STATUS].rows()[0][-1] == ""
-    assert len(desk.tables[LOGS].rows()) == 1
+    return Display(life, desk, {running.number: running}, lambda record: None, None), desk, feed

@@ -13,6 +13,7 @@ from evertable.generations.desk import Desk, iso
 from evertable.generations.life import Generation, Life, State
 from evertable.generations.review import ENOUGH, Figures, Finding, Kind, compare, find_broken_topics
 from evertable.generations.running import Running
+from evertable.generations.standstill import PATIENCE_S
 from evertable.state.records import GenerationRow, Record
 
 
@@ -148,7 +149,8 @@ class Display:
             return next(iter(running.troubles.values()))
         if running.feed is not None and running.feed.is_replaying:
             return "its query failed and reads again what it had not committed"
-        flows = running.feed is not None and running.feed.newest > self._away_since
+        since = max(self._away_since, time.monotonic() - PATIENCE_S)
+        flows = running.feed is not None and running.feed.newest > since
         return "" if flows else self._away
 
     def _comingsaid(self) -> str:
