@@ -248,8 +248,7 @@ class Orchestrator:
     def _take_engine(self, event: Event) -> None:
         match event:
             case Started(number) if number in self._running:
-                self._running[number].started = event
-                self._running[number].stale, self._running[number].fresh = "", time.monotonic()
+                self._running[number].query_started(event)
             case Progress(number) if number in self._running:
                 self._running[number].made_progress(event)
             case Failed(number, condition, message, retriable) if number in self._running:

@@ -257,6 +257,17 @@ class Running:
         if self.feed is not None:
             self.feed.replay()
 
+    def query_started(self, started: Started) -> None:
+        """Its query runs, for the first time or again.
+
+        What it committed just before it failed it may not report again: without new records there is no further epoch.
+        """
+        self.started, self.stale, self.fresh = started, "", time.monotonic()
+        if self._commits is not None and self.built is not None:
+            ends = committed_in_checkpoint(self.built.spec)
+            if any(ends):
+                self._commits.committed(ends)
+
     def made_progress(self, progress: Progress) -> None:
         """The engine has committed an epoch."""
         self.progress, self.stale, self.fresh = progress, "", time.monotonic()
