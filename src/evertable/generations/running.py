@@ -152,10 +152,9 @@ class Running:
         )
         if prepared is None or self._given_up.is_set():
             return
-        self.identity, self.built = prepared
+        self.identity, self.built, resumption = prepared
         left, right = _input(config.left), _input(config.right)
         self.tables = GenerationTables(left, right, self.wiring.join, site.ring)
-        resumption = None if self.starts is None else self._resumption(config, self.built)
         self.feed = Feed(
             self.built.reader(config),
             self.tables,
@@ -175,7 +174,7 @@ class Running:
             self._committed(committed_in_checkpoint(self.built.spec), resumption.end)
         self.started = site.engine.start(self.built.spec)
 
-    def _prepare(self, config: Config, attempt: int, timeout_s: float) -> tuple[Identity, Build]:
+    def _prepare(self, config: Config, attempt: int, timeout_s: float) -> tuple[Identity, Build, Resumption | None]:
         """Looks at the topics and makes the changelog, or finds it; with new connections, for old ones may be dead."""
         self._admins.renew()
         checkpoint, topics = self.site.checkpoint(self.number), self.site.topics
@@ -199,12 +198,15 @@ class Running:
                     may_exist=attempt > 1,
                     timeout_s=timeout_s,
                 )
-        return identity_of(config, ids, offsets_of(built.spec)), built
+        resumption = None if self.starts is None else self._resumption(config, built, timeout_s)
+        return identity_of(config, ids, offsets_of(built.spec)), built, resumption
 
-    def _resumption(self, config: Config, built: Build) -> Resumption:
+    def _resumption(self, config: Config, built: Build, timeout_s: float) -> Resumption:
         """What the changelog must show, as of now: before the query is started and writes to it."""
-        committed = committed_records(config, built, committed_in_checkpoint(built.spec))
-        return Resumption(changelog_end(config, built.spec.changelog_topic, self._admins), committed)
+        committed = committed_records(config, built, committed_in_checkpoint(built.spec), timeout_s=timeout_s)
+        return Resumption(
+            changelog_end(config, built.spec.changelog_topic, self._admins, timeout_s=timeout_s), committed
+        )
 
     def _look_once_more(self, config: Config) -> None:
         """Tells that it is caught up, unless a topic was made again meanwhile: its rows may be of both then."""
