@@ -40,7 +40,7 @@ class Display:
         self._reported: dict[int, set[tuple[Kind, str]]] = {}
         """For each generation, what was found to look wrong and is in the log."""
         self.review: dict[str, Any] | None = None
-        """The last swap that was held back or drew a warning, for ``/api/status``."""
+        """The swap that was held back, or went live with a warning, for ``/api/status``; None after a later one."""
         self._kept_out: dict[int, Reminder] = {}
 
     def show(self) -> None:
@@ -62,6 +62,11 @@ class Display:
         """Generations that people saw before this one, and that are not ended: after a crash the next start does it."""
         rows = [row for row in self._rows.values() if row.published and row.generation != number]
         return [replace(row, state=State.LINGERING.value) for row in rows]
+
+    def drop_review_of_another(self, live: int) -> None:
+        """This generation goes live: a review of an earlier swap no longer says anything about what people see."""
+        if self.review is not None and self.review["generation"] != live:
+            self.review = None
 
     def kafka_is_away(self, why: str) -> None:
         """It does not answer, or again if there is no reason why."""

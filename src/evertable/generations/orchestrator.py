@@ -430,6 +430,7 @@ class Orchestrator:
         self._notebook.write(*records, *self._display.shown_before(number))
         # Before the flip: who restarts in between goes on with the new one.
         self._notebook.flush(self._ending.left(FLUSH_S))
+        self._display.drop_review_of_another(number)
         publication = self._publisher(number, running.shown(self._config), self._display.show_status)
         began = self._swap_began.pop(number, None)
         took = 0.0 if began is None else time.monotonic() - began
