@@ -20,6 +20,7 @@ from evertable.changelog.reader import ChangelogReader
 from evertable.changelog.resumption import ChangelogEnd
 from evertable.errors import KafkaUnreachableError
 from evertable.generations import build, running
+from evertable.generations.topic_ids import changelog_end
 
 
 def sorted_rows(app: App) -> list[str]:
@@ -99,12 +100,12 @@ def test_a_kafka_that_does_not_answer_for_a_moment_costs_no_generation(
     configuration = configured(topics)
     with App(configuration) as first:
         generation = first.wait_live()["generation"]
-    ask, refusals = running.changelog_end, [KafkaUnreachableError("Kafka does not answer.")]
+    refusals = [KafkaUnreachableError("Kafka does not answer.")]
 
     def ask_again(*args: Any, **more: Any) -> ChangelogEnd:
         if refusals:
             raise refusals.pop()
-        return ask(*args, **more)
+        return changelog_end(*args, **more)
 
     with mock.patch.object(running, "changelog_end", ask_again), App(configuration) as again:
         assert again.wait_live()["generation"] == generation
