@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 
 import orjson
 
@@ -28,12 +29,16 @@ def main(habits: set[str]) -> None:
     say("ready", spark="none", slots=slots, shuffle_partitions=2)
     if "dies-when-ready" in habits:
         sys.exit(4)
+    starts = 0
     for line in sys.stdin:
         command = orjson.loads(line)
         number = command["generation"] if command["do"] == "stop" else command["spec"]["generation"]
         if f"dies-on-{command['do']}" in habits:
             os._exit(5)
-        if command["do"] == "start" and "refuses" in habits:
+        starts += command["do"] == "start"
+        if command["do"] == "start" and "fails-second-start" in habits and starts == 2:
+            say("failed", generation=number, condition="QUERY_FAILED", message="a hiccup", retriable=True)
+        elif command["do"] == "start" and "refuses" in habits:
             say("failed", generation=number, condition="NO_WAY", message="never", retriable=False)
         elif command["do"] == "start" and "ignores-starts" not in habits:
             say("started", generation=number, query_id="q", run_id=str(os.getpid()))
@@ -44,6 +49,7 @@ def main(habits: set[str]) -> None:
             if slots == 0:
                 say("failed", generation=number, condition="NOT_ENOUGH_SLOTS", message="0 free", retriable=True)
         elif command["do"] == "stop":
+            time.sleep(1.0 if "stops-slowly" in habits else 0.0)
             if slots == 0:
                 slots = 16
                 say("slots", slots=slots)

@@ -100,6 +100,29 @@ def test_delays_start_anew_only_after_a_healthy_life(supervise: Callable[..., Su
     assert supervised.delays_given == 1
 
 
+def test_a_restarted_query_that_fails_to_start_is_started_again(supervise: Callable[..., Supervised]) -> None:
+    """Whoever restarts a query that stands still does not wait to see whether it runs."""
+    supervised = supervise("fails-second-start")
+    supervised.engine.open()
+    supervised.engine.start(spec())
+    supervised.engine.restart(7)
+    supervised.wait(lambda: supervised.count(Started) == 2)
+    assert supervised.engine.running == {7}
+
+
+def test_a_query_that_is_stopped_during_its_restart_stays_stopped(supervise: Callable[..., Supervised]) -> None:
+    """Its generation has ended, and its changelog is about to be deleted."""
+    supervised = supervise("stops-slowly")
+    supervised.engine.open()
+    supervised.engine.start(spec())
+    restarting = threading.Thread(target=supervised.engine.restart, args=(7,))
+    restarting.start()
+    supervised.wait(lambda: 7 in supervised.engine._stopping)
+    supervised.engine.stop(7)
+    restarting.join()
+    assert (supervised.engine.running, supervised.count(Started)) == (frozenset(), 1)
+
+
 def test_stopping_while_there_is_no_child_has_nothing_to_wait_for(supervise: Callable[..., Supervised]) -> None:
     supervised = supervise(delay_s=60)
     supervised.engine.open()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from tests.generations.test_lifecycle import live_on
 from tests.reference.histories import COLUMNS
 from tests.tables.test_generation import INPUTS
@@ -148,6 +150,14 @@ def test_a_swap_is_held_for_a_new_topic_only() -> None:
     assert Review.of(5, wanted, figures(broken), figures(broken), wanted).reasons == ()
 
 
+def test_a_swap_that_exchanges_both_topics_is_held() -> None:
+    """Each topic was on show before, but as the other source, whose columns it does not have."""
+    users, accounts = source(topic="accounts_v1", rows=9, userId=9), source("accounts", "users_v1", rows=0, rejected=7)
+    was = Wiring("users_v1", "accounts_v1", JoinType.LEFT)
+    wanted = Wiring("accounts_v1", "users_v1", JoinType.LEFT)
+    assert len(Review.of(5, wanted, figures(users, accounts), figures(), was).reasons) == 2
+
+
 def test_rejections_are_counted_by_column() -> None:
     told = Told()
     told.rejected(2, "WRONG_TYPE: column 'age' wants long, found text")
@@ -158,29 +168,7 @@ def test_rejections_are_counted_by_column() -> None:
 
 def test_the_log_says_it_once_and_the_status_as_long_as_it_is_so() -> None:
     told = Told()
-    wiring = Wiring("users_v1", "accounts_v1", JoinType.LEFT)
-    life, status_tables = (
-        live_on(wiring),
-        StatusTables(ControlKeys("usersTopic", "accountsTopic", OwnTopics("e", "a", "")), lambda: None),
-    )
-    feed = SimpleNamespace(
-        tables=told.tables, is_caught_up=True, is_full=False, kept_out="", newest=1.0, is_replaying=False
-    )
-    assert life.live is not None
-    running: Any = SimpleNamespace(
-        troubles={},
-        replaced=None,
-        number=life.live.number,
-        wiring=wiring,
-        feed=feed,
-        rows=0,
-        stale="",
-        started=None,
-        progress=None,
-        created="",
-        published="",
-    )
-    display = StatusReporter(life, status_tables, {running.number: running}, lambda record: None, None)
+    display, status_tables, _ = displayed(told)
     told.rejected(3)
     display.show()
     display.show()
@@ -195,3 +183,52 @@ def test_the_log_says_it_once_and_the_status_as_long_as_it_is_so() -> None:
     display.show()
     assert status_tables.tables[STATUS].rows()[0][-1] == ""
     assert len(status_tables.tables[LOGS].rows()) == 1
+
+
+def test_while_kafka_is_away_tables_are_live_only_as_long_as_rows_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row that was on its way when the connections died keeps nothing up to date."""
+    now = 1_000.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    display, status_tables, feed = displayed(Told())
+
+    def state() -> object:
+        display.show()
+        return status_tables.tables[STATUS].rows()[0][-3]
+
+    display.kafka_is_away("Kafka at k:9092 does not answer.")
+    assert state() == "stale"
+    now += 1
+    feed.newest = now
+    assert state() == "live"
+    now += 30
+    assert state() == "stale"
+
+
+def displayed(told: Told) -> tuple[StatusReporter, StatusTables, Any]:
+    """One live generation on show, and its feed."""
+    wiring = Wiring("users_v1", "accounts_v1", JoinType.LEFT)
+    keys = ControlKeys("usersTopic", "accountsTopic", OwnTopics("e", "a", ""))
+    life, status_tables = live_on(wiring), StatusTables(keys, lambda: None)
+    feed = SimpleNamespace(
+        tables=told.tables, is_caught_up=True, is_full=False, kept_out="", newest=1.0, is_replaying=False
+    )
+    assert life.live is not None
+    running: Any = SimpleNamespace(
+        troubles={},
+        replaced=None,
+        number=life.live.number,
+        wiring=wiring,
+        feed=feed,
+        rows=0,
+        stale="",
+        fresh=1.0,
+        started=None,
+        progress=None,
+        created="",
+        published="",
+    )
+    return (
+        StatusReporter(life, status_tables, {running.number: running}, lambda record: None, None),
+        status_tables,
+        feed,
+    )

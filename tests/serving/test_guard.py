@@ -71,6 +71,7 @@ def test_an_empty_topic_goes_live(app: App, pairs: dict[str, Pair], new_topic: C
     verdict = app.verdict(app.control({"usersTopic": new_topic(1)}))
     assert (verdict["result"], verdict["reason"]) == ("applied", "")
     assert app.rows("users_ui") == []
+    assert "review" not in app.http.get("/api/status").json(), "a review of an earlier swap offers to go back to it"
 
 
 def test_lesser_signs_go_live_with_a_warning(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from confluent_kafka import TopicPartition
@@ -16,7 +17,10 @@ from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
 from evertable.changelog.reader import ChangelogReader
-from evertable.generations import build
+from evertable.changelog.resumption import ChangelogEnd
+from evertable.errors import KafkaUnreachableError
+from evertable.generations import build, running
+from evertable.generations.topics import changelog_end
 
 
 def sorted_rows(app: App) -> list[str]:
@@ -85,3 +89,24 @@ def test_a_changelog_is_read_to_its_end_though_its_source_records_have_expired(
         after = again.wait_live()
         assert sorted_rows(again) == rows
         assert after["generation"] == before["generation"]
+
+
+def test_a_kafka_that_does_not_answer_for_a_moment_costs_no_generation(
+    configured: Configured, records: Records, new_topic: Callable[..., str]
+) -> None:
+    """What a resume asks is asked again; the generation is not built anew."""
+    topics = (new_topic(1), new_topic(1))
+    records.fill(topics, "x", 10, 20)
+    configuration = configured(topics)
+    with App(configuration) as first:
+        generation = first.wait_live()["generation"]
+    refusals = [KafkaUnreachableError("Kafka does not answer.")]
+
+    def ask_again(*args: Any, **more: Any) -> ChangelogEnd:
+        if refusals:
+            raise refusals.pop()
+        return changelog_end(*args, **more)
+
+    with mock.patch.object(running, "changelog_end", ask_again), App(configuration) as again:
+        assert again.wait_live()["generation"] == generation
+    assert not refusals

@@ -192,17 +192,24 @@ class Engine:
             raise EngineError(f"Generation {generation} did not stop within {timeout_s:g} s.")
 
     def restart(self, generation: int) -> None:
-        """Ends a query that stands still and starts it again; with all of Spark, if it cannot be ended."""
+        """Ends a query that stands still and starts it again; with all of Spark, if it cannot be ended.
+
+        It stays wanted all the while: if the new start fails it is retried, and whoever stops it meanwhile prevents it.
+        """
         with self._changed:
             wanted = self._wanted.get(generation)
-        if wanted is None:
-            return
-        try:
-            self.stop(generation, HUNG_S)
-        except EngineError:
-            if (child := self._child) is not None:
-                child.end(0)
-        self.start(wanted.spec)
+            if wanted is None:
+                return
+            wanted.cancel_retry()
+            if not self._send(command("stop", generation=generation)):
+                return  # the next child is told to start it
+            self._stopping.add(generation)
+            stopped = self._changed.wait_for(lambda: generation not in self._stopping, HUNG_S)
+            if stopped and self._is_wanted(wanted):
+                self._tell_to_start(wanted)
+            child = self._child
+        if not stopped and child is not None:
+            child.end(0)  # the next one is told to start all that is wanted
 
     def wait_released(self, generation: int, timeout_s: float = RELEASE_S + 5) -> bool:
         """Waits until a stopped generation's producer is closed, so that its changelog may be deleted."""

@@ -108,12 +108,14 @@ def resume(
     return _built(config, generation, finding.result(), checkpoint, (left, right))
 
 
-def committed_records(config: Config, built: Build, ends: Ends) -> dict[SourcePartition, int]:
+def committed_records(
+    config: Config, built: Build, ends: Ends, *, timeout_s: float = TIMEOUT_S
+) -> dict[SourcePartition, int]:
     """For each source partition, the last of its records that the query has committed, if the topic still has it."""
 
     def find(side: Side, source: Source, spec: SourceSpec) -> dict[SourcePartition, int]:
         properties = config.source_kafka(source).for_librdkafka(Role.CONSUMER)
-        last = find_last_records(properties, source.topic, spec.start, ends[side])
+        last = find_last_records(properties, source.topic, spec.start, ends[side], timeout_s=timeout_s)
         return {(side, partition): offset for partition, offset in last.items()}
 
     left, right = run_concurrently(

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import structlog
 
 from evertable.background import run_in_background
-from evertable.changelog.resumption import ChangelogEnd
+from evertable.changelog.resumption import ChangelogEnd, shortfall
 from evertable.engine.committed import Ends
-from evertable.errors import EvertableError, KafkaUnreachableError
+from evertable.errors import ChangelogError, EvertableError, KafkaUnreachableError
 
 AGAIN_S = 0.5
 
@@ -18,11 +18,23 @@ log = structlog.get_logger()
 
 
 class Commits:
-    """Adds to each commit of a query where its changelog ended then; of commits that come meanwhile, the newest."""
+    """Adds to each commit of a query where its changelog ended then; of commits that come meanwhile, the newest.
 
-    def __init__(self, ask: Callable[[], ChangelogEnd], on_commit: Callable[[Ends, ChangelogEnd], None]) -> None:
+    If the changelog is not the one of the commit before (of ``last``, at first), or ends lower, ``on_failure`` is
+    called instead, and no further commit counts: a resume would trust what is left.
+    """
+
+    def __init__(
+        self,
+        ask: Callable[[], ChangelogEnd],
+        on_commit: Callable[[Ends, ChangelogEnd], None],
+        on_failure: Callable[[Exception], None] = lambda error: None,
+        last: ChangelogEnd | None = None,
+    ) -> None:
         self._ask = ask
         self._on_commit = on_commit
+        self._on_failure = on_failure
+        self._last = last
         self._lock = threading.Lock()
         self._pending: Ends | None = None
         self._is_working = False
@@ -48,10 +60,18 @@ class Commits:
                     self._is_working = False
                     return
             try:
-                self._on_commit(ends, self._ask())
+                self._take(ends, self._ask())
             except KafkaUnreachableError:
                 with self._lock:
                     self._pending = self._pending or ends
                 self._closed.wait(AGAIN_S)
             except EvertableError as error:
                 log.warning("changelog_end_unknown", error=str(error))  # the next commit asks again
+
+    def _take(self, ends: Ends, end: ChangelogEnd) -> None:
+        if self._last is not None and (why := shortfall(self._last, end)):
+            self.close()
+            self._on_failure(ChangelogError(why, "Its generation is built anew."))
+            return
+        self._last = end
+        self._on_commit(ends, end)

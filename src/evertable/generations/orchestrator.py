@@ -261,8 +261,7 @@ class Orchestrator:
     def _take_engine(self, event: EngineEvent) -> None:
         match event:
             case Started(number) if number in self._running:
-                self._running[number].started = event
-                self._running[number].stale, self._running[number].fresh = "", time.monotonic()
+                self._running[number].query_started(event)
             case Progress(number) if number in self._running:
                 self._running[number].made_progress(event)
             case Failed(number, condition, message, retriable) if number in self._running:
@@ -444,6 +443,7 @@ class Orchestrator:
         self._state_writer.write(*records, *self._display.shown_before(number))
         # Before the flip: who restarts in between goes on with the new one.
         self._state_writer.flush(self._shutdown.left(FLUSH_S))
+        self._display.drop_review_of_another(number)
         publication = self._publisher(number, running.shown(self._config), self._display.show_status)
         began = self._swap_began.pop(number, None)
         took = 0.0 if began is None else time.monotonic() - began

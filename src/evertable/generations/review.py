@@ -114,9 +114,9 @@ class Review:
 
     @classmethod
     def of(cls, generation: int, wiring: Wiring, now: Figures, before: Figures | None, kept: Wiring) -> Review:
-        """``kept`` is the wiring that stays if this one is held; topics that are also in it are no reason to hold."""
-        known = (kept.left_topic, kept.right_topic)
-        broken = [finding for finding in find_broken_topics(now) if finding.topic not in known]
+        """``kept`` stays if this one is held; a source that has the same topic in both is no reason to hold."""
+        topics = zip(now.sources, (kept.left_topic, kept.right_topic), strict=True)
+        broken = [finding for source, shown in topics if source.topic != shown for finding in _broken(source, 1)]
         odd = [] if before is None else compare(now, before)
         told = {finding.topic for finding in broken}
         return cls(

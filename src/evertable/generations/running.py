@@ -153,10 +153,9 @@ class RunningGeneration:
         )
         if prepared is None or self._given_up.is_set():
             return
-        self.identity, self.built = prepared
+        self.identity, self.built, resumption = prepared
         left, right = _input(config.left), _input(config.right)
         self.tables = GenerationTables(left, right, self.wiring.join, context.ring)
-        resumption = None if self.starts is None else self._resumption(config, self.built)
         self.feed = Feed(
             self.built.reader(config),
             self.tables,
@@ -168,12 +167,15 @@ class RunningGeneration:
         ).start()
         context.counts.began(self)
         topic = self.built.spec.changelog_topic
-        self._commits = Commits(lambda: changelog_end(config, topic, self._admins), self._committed)
+        last = None if resumption is None else resumption.end
+        self._commits = Commits(
+            lambda: changelog_end(config, topic, self._admins), self._committed, self.on_failure, last
+        )
         if resumption is not None:
             self._committed(committed_in_checkpoint(self.built.spec), resumption.end)
         self.started = context.engine.start(self.built.spec)
 
-    def _prepare(self, config: Config, attempt: int, timeout_s: float) -> tuple[Identity, Build]:
+    def _prepare(self, config: Config, attempt: int, timeout_s: float) -> tuple[Identity, Build, ResumeCheck | None]:
         """Looks at the topics and makes the changelog, or finds it; with new connections, for old ones may be dead."""
         self._admins.renew()
         checkpoint, topics = self.context.checkpoint(self.number), self.context.topics
@@ -197,12 +199,15 @@ class RunningGeneration:
                     may_exist=attempt > 1,
                     timeout_s=timeout_s,
                 )
-        return identity_of(config, ids, offsets_of(built.spec)), built
+        resumption = None if self.starts is None else self._resumption(config, built, timeout_s)
+        return identity_of(config, ids, offsets_of(built.spec)), built, resumption
 
-    def _resumption(self, config: Config, built: Build) -> ResumeCheck:
+    def _resumption(self, config: Config, built: Build, timeout_s: float) -> ResumeCheck:
         """What the changelog must show, as of now: before the query is started and writes to it."""
-        committed = committed_records(config, built, committed_in_checkpoint(built.spec))
-        return ResumeCheck(changelog_end(config, built.spec.changelog_topic, self._admins), committed)
+        committed = committed_records(config, built, committed_in_checkpoint(built.spec), timeout_s=timeout_s)
+        return ResumeCheck(
+            changelog_end(config, built.spec.changelog_topic, self._admins, timeout_s=timeout_s), committed
+        )
 
     def _look_once_more(self, config: Config) -> None:
         """Tells that it is caught up, unless a topic was made again meanwhile: its rows may be of both then."""
@@ -254,6 +259,17 @@ class RunningGeneration:
         self.stale = reason
         if self.feed is not None:
             self.feed.replay()
+
+    def query_started(self, started: Started) -> None:
+        """Its query runs, for the first time or again.
+
+        What it committed just before it failed it may not report again: without new records there is no further epoch.
+        """
+        self.started, self.stale, self.fresh = started, "", time.monotonic()
+        if self._commits is not None and self.built is not None:
+            ends = committed_in_checkpoint(self.built.spec)
+            if any(ends):
+                self._commits.committed(ends)
 
     def made_progress(self, progress: Progress) -> None:
         """The engine has committed an epoch."""

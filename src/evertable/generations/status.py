@@ -10,6 +10,7 @@ from typing import Any
 from evertable.generations.lifecycle import Generation, GenerationState, Lifecycle
 from evertable.generations.review import ENOUGH, Figures, Finding, Kind, compare, find_broken_topics
 from evertable.generations.running import RunningGeneration
+from evertable.generations.stall import PATIENCE_S
 from evertable.generations.status_tables import StatusTables, iso
 from evertable.kafka.outages import WarningThrottle
 from evertable.schema.wiring import Wiring
@@ -39,7 +40,7 @@ class StatusReporter:
         self._reported: dict[int, set[tuple[Kind, str]]] = {}
         """For each generation, what was found to look wrong and is in the log."""
         self.review: dict[str, Any] | None = None
-        """The last swap that was held back or drew a warning, for ``/api/status``."""
+        """The swap that was held back, or went live with a warning, for ``/api/status``; None after a later one."""
         self._kept_out: dict[int, WarningThrottle] = {}
 
     def show(self) -> None:
@@ -61,6 +62,11 @@ class StatusReporter:
         """Generations that people saw before this one, and that are not ended: after a crash the next start does it."""
         rows = [row for row in self._rows.values() if row.published and row.generation != number]
         return [replace(row, state=GenerationState.LINGERING.value) for row in rows]
+
+    def drop_review_of_another(self, live: int) -> None:
+        """This generation goes live: a review of an earlier swap no longer says anything about what people see."""
+        if self.review is not None and self.review["generation"] != live:
+            self.review = None
 
     def kafka_is_away(self, why: str) -> None:
         """It does not answer, or again if there is no reason why."""
@@ -148,7 +154,8 @@ class StatusReporter:
             return next(iter(running.troubles.values()))
         if running.feed is not None and running.feed.is_replaying:
             return "its query failed and reads again what it had not committed"
-        flows = running.feed is not None and running.feed.newest > self._away_since
+        since = max(self._away_since, time.monotonic() - PATIENCE_S)
+        flows = running.feed is not None and running.feed.newest > since
         return "" if flows else self._away
 
     def _comingsaid(self) -> str:

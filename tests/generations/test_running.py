@@ -1,0 +1,71 @@
+"""A running generation knows what its query has committed, also what a failed query could not report."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from tests.engine.test_protocol import spec
+from tests.reference.histories import COLUMNS
+from tests.tables.test_generation import INPUTS
+from tests.waiting import wait_until
+
+from evertable.changelog.caught_up import CaughtUp
+from evertable.changelog.changes import Changes
+from evertable.changelog.decode import Decoder
+from evertable.changelog.encode import Encoder, RecordOf
+from evertable.changelog.resumption import ChangelogEnd
+from evertable.changelog.schema import ChangelogSchema, Side
+from evertable.engine.protocol import Started
+from evertable.generations.commits import Commits
+from evertable.generations.feed import Feed
+from evertable.generations.running import RunningGeneration
+from evertable.schema.joins import JoinType
+from evertable.schema.wiring import Wiring
+from evertable.tables.generation import GenerationTables
+
+SCHEMA = ChangelogSchema(*COLUMNS, JoinType.LEFT)
+ROW = Encoder(SCHEMA).row(RecordOf(Side.LEFT, 0, 3, 0), ["u1", "Ada", 36])
+
+
+class OneRow:
+    """A reader that gives one row, then nothing."""
+
+    def __init__(self) -> None:
+        self.positions = {0: 0}
+
+    def poll(self, timeout_s: float) -> Changes | None:
+        if self.positions[0]:
+            time.sleep(timeout_s)
+            return None
+        self.positions = {0: 1}
+        return Decoder(SCHEMA).decode([ROW])
+
+    def reopen(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_commit_that_a_failed_query_did_not_report_counts_when_it_runs_again(tmp_path: Path) -> None:
+    """It has nothing to replay, so its tables are not stale until the next record comes."""
+    nothing: Any = None
+    running = RunningGeneration(nothing, 7, Wiring("l", "r", JoinType.LEFT))
+    checkpointed = replace(spec(), left=replace(spec().left, topic="l"), checkpoint=str(tmp_path))
+    built: Any = SimpleNamespace(spec=checkpointed)
+    running.built = built
+    with Feed(OneRow(), GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({})) as feed:
+        running.feed = feed
+        running._commits = Commits(lambda: ChangelogEnd("id", {0: 1}), running._committed)
+        wait_until(lambda: feed.folded == 1)
+        for name, text in (("commits/0", "v1\n{}"), ("offsets/0", 'v1\n{}\n{"l":{"0":4}}\n-')):
+            (tmp_path / name).parent.mkdir()
+            (tmp_path / name).write_text(text)
+        running.failed("Spark ended")
+        assert feed.is_replaying
+        running.query_started(Started(7, "q", "r"))
+        wait_until(lambda: not feed.is_replaying)
