@@ -8,11 +8,9 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
 
 from evertable.config import KafkaProperties, Role
 from evertable.config.folders import state_dir
@@ -103,14 +101,17 @@ def delete_topics(kafka: KafkaProperties, topics: Sequence[str]) -> None:
     """Deletes these and waits until they are gone."""
     admin = Admin(kafka.for_librdkafka(Role.ADMIN))
     for topic in topics:
-        try:
-            request = partial(AdminClient.delete_topics, topics=[topic], request_timeout=TIMEOUT_S)
-            admin.ask(request, TIMEOUT_S)[topic].result()
-        except KafkaException as problem:
-            if problem.args[0].code() not in MISSING:
-                raise admin.explain(problem, topic, "Delete") from problem
+        _delete_topic(admin, topic)
     deadline = time.monotonic() + TIMEOUT_S
     while left := set(topics) & set(topic_names(kafka)):
         if time.monotonic() > deadline:
             raise KafkaUnreachableError(f"Kafka still shows '{min(left)}'.", "Check that all brokers are up.")
         time.sleep(LOOK_AGAIN_S)
+
+
+def _delete_topic(admin: Admin, topic: str) -> None:
+    try:
+        admin.ask(lambda client: client.delete_topics([topic], request_timeout=TIMEOUT_S), TIMEOUT_S)[topic].result()
+    except KafkaException as problem:
+        if problem.args[0].code() not in MISSING:
+            raise admin.explain(problem, topic, "Delete") from problem
