@@ -154,7 +154,7 @@ class Application:
         """On a thread: all that talks to Kafka and Spark, opened in order and closed in the other."""
         config = self._config
         with ExitStack() as ends:
-            self._status.say("INFO", f"Starting, app {config.app}")
+            self._status.report("INFO", f"Starting, app {config.app}")
             log = self._folder / config.app / "spark.log"
             log.parent.mkdir(parents=True, exist_ok=True)
             memory = StateTopic.of(config, self._shutdown, self._url)
@@ -183,7 +183,7 @@ class Application:
         folder = folder_of(root, self._config.app, topic_id(admin, state_topic))
         if local_path(folder) is not None and "@" in folder.removeprefix(root):
             why = f"'{root}/{self._config.app}' holds those of another app of that name"
-            self._status.say("INFO", f"Checkpoints are kept in '{folder}': {why}")
+            self._status.report("INFO", f"Checkpoints are kept in '{folder}': {why}")
         return folder
 
     def _stop_fenced(self, error: FencedError) -> None:
@@ -214,7 +214,7 @@ class Application:
         if reading is not None:  # first of all, also what an earlier version wrote without the topic's id or name
             state_writer.write(*reading.offsets)
         watch = self._watch = TopicWatch(lambda report: orchestrator.post(report))
-        sweeper = Sweeper(context.engine.wait_released, context.delete, self._status.say)
+        sweeper = Sweeper(context.engine.wait_released, context.delete, self._status.report)
         self._metrics.read("evertable_lag_records", lambda: _lag(life, watch))
         orchestrator = self._orchestrator = Orchestrator(
             self._config,
@@ -250,7 +250,7 @@ class Application:
                 lambda record: orchestrator.post(Message(record, topic_id=listener.topic_id)),
                 topic_id=self._control_id,
                 create_ok=True,
-                say=self._status.say,
+                report=self._status.report,
             )
             listener.start()
             ends.callback(lambda: listener.close(self._shutdown.left()))
@@ -284,13 +284,13 @@ class Application:
                 done = work()
             except KafkaUnreachableError as error:
                 if warnings.due(str(error)):
-                    self._status.say("WARN", f"{error} Trying again.")
+                    self._status.report("WARN", f"{error} Trying again.")
                 self._shutdown.wait(AGAIN_S)
                 if meanwhile is not None and meanwhile.done():
                     meanwhile.result()
             else:
                 if warnings.over():
-                    self._status.say("INFO", "Kafka answers now")
+                    self._status.report("INFO", "Kafka answers now")
                 return done
         raise _StoppedError
 
@@ -316,7 +316,7 @@ class Application:
             return state
         self._reset_wiring = True
         (was_left, was_right), (left, right) = remembered, configured
-        self._status.say(
+        self._status.report(
             "WARN",
             f"The configuration joins '{left}' and '{right}', and the last live generation joined '{was_left}' and "
             f"'{was_right}': the remembered wiring is dropped, and that of the configuration is used.",
@@ -335,7 +335,7 @@ class Application:
             return None
         self._control_id = self._found(self._control).id
         is_own = self._control.name == self._keys.own.default_control
-        return read_control(self._control, state, self._writer, self._status.say, is_own=is_own)
+        return read_control(self._control, state, self._writer, self._status.report, is_own=is_own)
 
     def _fold(self, state: AppState, reading: ControlReading | None) -> tuple[Folded, list[Wiring]]:
         """What is wanted at the start, and what to fall back to."""
@@ -351,10 +351,10 @@ class Application:
             presence = control.ensure(create_ok=True)
             if presence.there:
                 if warnings.over():
-                    self._status.say("INFO", f"The control topic '{control.name}' is there now")
+                    self._status.report("INFO", f"The control topic '{control.name}' is there now")
                 return control.describe()
             if warnings.due(presence.warning):
-                self._status.say("WARN", f"{presence.warning} Trying again.")
+                self._status.report("WARN", f"{presence.warning} Trying again.")
             self._shutdown.wait(AGAIN_S)
         raise _StoppedError
 
@@ -370,7 +370,7 @@ class Application:
                 running = RunningGeneration(context, live.generation, live.wiring, starts, created=live.created)
                 orchestrator.adopt(running)
                 return life.resume(live.generation, live.wiring, request)
-            self._status.say("WARN", f"Generation {live.generation} is not resumed: {why_not}")
+            self._status.report("WARN", f"Generation {live.generation} is not resumed: {why_not}")
         return life.want(wanted, time.monotonic(), request)
 
     def _last_words(self, state: AppState, resumed: Container[int]) -> list[GenerationRow]:
@@ -414,7 +414,7 @@ class Application:
         for number in {*context.topics.list(), *context.checkpoints_left()} - kept:
             if self._shutdown.begun:  # it may be a successor's by now
                 return
-            self._status.say("INFO", f"Deleting what is left of generation {number}")
+            self._status.report("INFO", f"Deleting what is left of generation {number}")
             context.delete(number)
 
     # --- for the orchestrator

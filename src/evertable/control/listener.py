@@ -62,7 +62,7 @@ class ControlListener:
         topic_id: str | None = None,
         create_ok: bool = False,
         check_s: float = CHECK_S,
-        say: Callable[[str, str], None] = _log,
+        report: Callable[[str, str], None] = _log,
     ) -> None:
         self.topic_id = topic_id
         """The id of the topic of which messages are told; None if the broker tells none, or before it was looked at."""
@@ -71,7 +71,7 @@ class ControlListener:
         self._on_message = on_message
         self._create_ok = create_ok
         self._check_s = check_s
-        self._say = say
+        self._report = report
         self._warnings = WarningThrottle()
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="evertable-control", daemon=True)
@@ -164,12 +164,12 @@ class ControlListener:
 
     def _trouble(self, what: str) -> None:
         if self._warnings.due(what):
-            self._say("WARN", f"Control messages are not heard: {what} Trying again until they are.")
+            self._report("WARN", f"Control messages are not heard: {what} Trying again until they are.")
         self._ending.wait(self._check_s)
 
     def _all_is_well(self) -> None:
         if self._warnings.over():
-            self._say("INFO", f"Control messages on '{self._topic.name}' are heard again")
+            self._report("INFO", f"Control messages on '{self._topic.name}' are heard again")
 
 
 class _Ear:

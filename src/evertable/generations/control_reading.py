@@ -33,28 +33,28 @@ class ControlReading:
 
 
 def read_control(
-    topic: ControlTopic, state: AppState, writer: Writer, say: Callable[[str, str], None], *, is_own: bool
+    topic: ControlTopic, state: AppState, writer: Writer, report: Callable[[str, str], None], *, is_own: bool
 ) -> ControlReading:
-    """Reads on where the last start left off; ``say`` logs if it begins elsewhere. ``is_own``: no other app reads it.
+    """Reads on where the last start left off; ``report`` logs if it begins elsewhere.
 
-    KafkaUnreachableError.
+    ``is_own`` is whether no other app reads the topic. Raises KafkaUnreachableError.
     """
     topic_id = topic.describe().id
     start = control_start(state, topic.name, topic_id, is_own=is_own)
-    _report(start, topic.name, say)
+    _report(start, topic.name, report)
     if start.former is not None:
-        say("WARN", move_messages(start.former, topic, writer))
+        report("WARN", move_messages(start.former, topic, writer))
     positions = topic.positions(start.after, from_end=start.from_end)
     messages = topic.read_all(positions)
     if messages:
-        say("INFO", f"{len(messages)} control messages since the last start")
+        report("INFO", f"{len(messages)} control messages since the last start")
     offsets = [ControlOffset(partition, at, topic_id, topic.name) for partition, at in positions.items()]
     return ControlReading(offsets, messages, start.is_another_topic)
 
 
-def _report(start: ControlStart, name: str, say: Callable[[str, str], None]) -> None:
+def _report(start: ControlStart, name: str, report: Callable[[str, str], None]) -> None:
     if start.made_again:
-        say("WARN", f"The control topic '{name}' was made again; it is read anew")
+        report("WARN", f"The control topic '{name}' was made again; it is read anew")
     if start.from_end:
         why = "what it holds by now may have been sent to other apps"
-        say("INFO", f"The control topic '{name}' is read from its end: {why}")
+        report("INFO", f"The control topic '{name}' is read from its end: {why}")

@@ -133,7 +133,7 @@ class Orchestrator:
         )
         self._display.last_applied = last_applied
         self._resume_deadline = ResumeDeadline(config.swap.timeout_s)
-        self._standstills = StallMonitor(status_tables.say, context.engine.restart)
+        self._standstills = StallMonitor(status_tables.report, context.engine.restart)
         self._next_beat = 0.0
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="evertable-orchestrator", daemon=True)
@@ -226,7 +226,7 @@ class Orchestrator:
                 self._break(number, reason)
             case Ended(number, error):
                 if error is not None:
-                    self._status.say("WARN", f"Generation {number} did not end in order: {error}")
+                    self._status.report("WARN", f"Generation {number} did not end in order: {error}")
                 self._sweep(number)
                 self._running.pop(number, None)
                 self._builds.pop(number, None)
@@ -254,9 +254,9 @@ class Orchestrator:
             case SourceStalled() | SourceRecovered() | TopicGone() | TopicBack():
                 self._standstills.report(report, self._running.get(report.generation))
             case KafkaRegained() | PartitionsGrew():
-                self._status.say("INFO", str(report))
+                self._status.report("INFO", str(report))
             case _:
-                self._status.say("WARN", str(report))
+                self._status.report("WARN", str(report))
 
     def _take_engine(self, event: EngineEvent) -> None:
         match event:
@@ -270,15 +270,15 @@ class Orchestrator:
                     self._break(number, f"{condition}: {message}")
                 else:
                     what = f"The query of generation {number} failed and is started again"
-                    self._status.say("WARN", f"{what}: [{condition}] {message}")
+                    self._status.report("WARN", f"{what}: [{condition}] {message}")
             case Died(reason):
-                self._status.say("WARN", f"Spark ended and is started again: {reason}")
+                self._status.report("WARN", f"Spark ended and is started again: {reason}")
                 for running in self._running.values():
                     running.failed(reason)
 
     def _break(self, number: int, reason: str) -> None:
         if number in self._life.generations:
-            self._status.say("ERROR", f"Generation {number} cannot go on: {reason}")
+            self._status.report("ERROR", f"Generation {number} cannot go on: {reason}")
             if self._life.generations[number].state is GenerationState.LIVE:
                 _work(self._running[number].halt)  # its tables stay as they are: more may be another topic's rows
             self._do(self._life.failed(number, reason, time.monotonic()))
@@ -307,9 +307,9 @@ class Orchestrator:
             self._reject(record, verdict, message.answer)
             return
         wiring = verdict.wiring
-        self._status.say("INFO", f"Control message received ({source}), resolved to {said(wiring)}")
+        self._status.report("INFO", f"Control message received ({source}), resolved to {said(wiring)}")
         for warning in verdict.warnings:
-            self._status.say("WARN", f"Control message ({source}): {warning}")
+            self._status.report("WARN", f"Control message ({source}): {warning}")
         self._open[request] = _Pending(record, verdict.given, verdict.force)
         self._status.message(request, verdict.given, iso_of_ms(record.timestamp), "pending", "")
         if message.answer is not None:
@@ -318,7 +318,7 @@ class Orchestrator:
 
     def _reject(self, record: ControlMessage, verdict: Rejected, answer: Answer | None = None) -> None:
         reason = f"{verdict.condition}: {verdict.sentence}"
-        self._status.say("WARN", f"Control message ({_source(record)}) rejected: {reason}")
+        self._status.report("WARN", f"Control message ({_source(record)}) rejected: {reason}")
         self._settle(_Pending(record, verdict.given), "rejected", reason, answer)
 
     def _checked(self, resolved: Resolved) -> Resolved | Rejected:
@@ -375,11 +375,11 @@ class Orchestrator:
         running.on_caught_up = lambda: self.post(Warm(number))
         running.on_commit = lambda end: self.post(Committed(number, end))
         running.on_failure = lambda error: self.post(Broken(number, str(error)))
-        running.on_retry = lambda error: self._status.say("WARN", f"Generation {number}: trying again, for {error}")
+        running.on_retry = lambda error: self._status.report("WARN", f"Generation {number}: trying again, for {error}")
         self._running[number] = running
         self._swap_began[number] = time.monotonic()
         how = "Resuming" if action.resumed else "Building"
-        self._status.say("INFO", f"{how} generation {number}: {said(action.wiring)}")
+        self._status.report("INFO", f"{how} generation {number}: {said(action.wiring)}")
         self._builds[number] = _work(running.build)
         self._builds[number].add_done_callback(lambda job: self.post(Built(number, _error_of(job))))
 
@@ -389,7 +389,9 @@ class Orchestrator:
             return
         moment = time.monotonic()
         if isinstance(error, NotEnoughSlotsError | NotEnoughMemoryError) and self._life.lingering:
-            self._status.say("INFO", f"Generation {number} does not fit beside those that linger; they are ended first")
+            self._status.report(
+                "INFO", f"Generation {number} does not fit beside those that linger; they are ended first"
+            )
             self._do(self._life.make_room(moment))
         elif error is not None:
             reason = f"{error.condition}: {error.sentences}" if isinstance(error, EvertableError) else repr(error)
@@ -449,7 +451,7 @@ class Orchestrator:
         took = 0.0 if began is None else time.monotonic() - began
         how = "live again" if began is None else f"published after {took:.1f} s"
         self._counts.swapped("rolled_back" if began is None else "published", took)
-        self._status.say("INFO", f"Generation {number} {how} (publication {publication})")
+        self._status.report("INFO", f"Generation {number} {how} (publication {publication})")
 
     def _end(self, number: int) -> None:
         running, job = self._running[number], self._builds.get(number)
@@ -469,7 +471,7 @@ class Orchestrator:
             self._counts.swapped(generation.state.value, time.monotonic() - self._swap_began.get(number, 0.0))
         reason = f": {generation.reason}" if generation.reason else ""
         level = {GenerationState.FAILED: "ERROR", GenerationState.HELD: "WARN"}.get(generation.state, "INFO")
-        self._status.say(level, f"Generation {number} {generation.state}{reason}")
+        self._status.report(level, f"Generation {number} {generation.state}{reason}")
         _work(end).add_done_callback(lambda done: self.post(Ended(number, _error_of(done))))
 
     def _shut_down(self) -> None:
@@ -478,10 +480,10 @@ class Orchestrator:
         One that was fenced stops its queries and deletes nothing: all of it is another one's now.
         """
         if self.failure is not None:
-            self._status.say("ERROR", f"Stopping: {self.failure}")
+            self._status.report("ERROR", f"Stopping: {self.failure}")
             wait([_work(running.halt) for running in self._running.values()], self._shutdown.left())
             return
-        self._status.say("INFO", "Stopping")
+        self._status.report("INFO", "Stopping")
         self._do(self._life.close())
         staying = self._life.staying
         engine_s = self._shutdown.left(ENGINE_S)

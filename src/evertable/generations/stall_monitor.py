@@ -19,8 +19,8 @@ STILL, GONE = "still", "gone"
 class StallMonitor:
     """Notes at each running generation what is wrong with its topics, and restarts the query where that may help."""
 
-    def __init__(self, say: Callable[[str, str], None], restart: Callable[[int], None]) -> None:
-        self._say = say
+    def __init__(self, report: Callable[[str, str], None], restart: Callable[[int], None]) -> None:
+        self._report = report
         self._restart = restart
         self._said: dict[tuple[int, str], WarningThrottle] = {}
         self._restarted: dict[int, float] = {}
@@ -34,20 +34,20 @@ class StallMonitor:
             case SourceStalled(source=source):
                 running.troubles[source, STILL] = str(report)
                 if self._said.setdefault((running.number, source), WarningThrottle()).due():
-                    self._say("WARN", str(report))
+                    self._report("WARN", str(report))
                     if running.feed is not None:
                         running.feed.reconnect()
                 self._restart_if_due(running, report.seconds)
             case SourceRecovered(source=source):
                 running.troubles.pop((source, STILL), None)
                 self._said.pop((running.number, source), None)
-                self._say("INFO", str(report))
+                self._report("INFO", str(report))
             case TopicGone(source=source):
                 running.troubles[source, GONE] = str(report)
-                self._say("WARN", str(report))
+                self._report("WARN", str(report))
             case TopicBack(source=source):
                 running.troubles.pop((source, GONE), None)
-                self._say("INFO", str(report))
+                self._report("INFO", str(report))
 
     def _restart_if_due(self, running: RunningGeneration, seconds: float) -> None:
         now = time.monotonic()
@@ -60,6 +60,6 @@ class StallMonitor:
         ):
             return
         self._restarted[running.number] = now
-        self._say("WARN", f"The query of generation {running.number} is started again: it reads nothing")
+        self._report("WARN", f"The query of generation {running.number} is started again: it reads nothing")
         running.failed("its query stood still and is started again")
         run_in_background(lambda: self._restart(running.number), "evertable-restart")

@@ -111,18 +111,18 @@ class StatusReporter:
         for finding in _findings(running):
             if (finding.kind, finding.topic) not in reported:
                 reported.add((finding.kind, finding.topic))
-                self._status.say("WARN", f"Generation {running.number}: {finding.sentence}")
+                self._status.report("WARN", f"Generation {running.number}: {finding.sentence}")
 
     def _tell_if_kept_out(self, running: RunningGeneration) -> None:
         """Of its own changelog."""
         said = self._kept_out.setdefault(running.number, WarningThrottle())
         if running.feed is not None and running.feed.kept_out:
             if said.due():
-                self._status.say(
+                self._status.report(
                     "WARN", f"Generation {running.number} is not read: {running.feed.kept_out} Trying again."
                 )
         elif said.over():
-            self._status.say("INFO", f"Generation {running.number} is read again")
+            self._status.report("INFO", f"Generation {running.number} is read again")
 
     def show_status(self) -> None:
         live, coming = self._life.live, self._life.coming

@@ -70,7 +70,7 @@ class StatusTables:
             GENERATIONS: self._generations,
         }
 
-    def say(self, level: str, message: str) -> None:
+    def report(self, level: str, message: str) -> None:
         """A line for operators, here and in the process's own log."""
         self._logs.append([(iso(), level, message)])
         {"INFO": log.info, "WARN": log.warning, "ERROR": log.error}[level](message)

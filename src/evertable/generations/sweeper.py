@@ -17,15 +17,15 @@ class Sweeper:
 
     A changelog must not go before its producer is closed, which takes a second or two, on a cluster 45. Nobody waits
     for that: the next generation is built meanwhile. ``wait_released`` returns when it is closed, ``delete`` does the
-    work and is tried again while Kafka is away; ``say`` tells operators if it is.
+    work and is tried again while Kafka is away; ``report`` tells operators if it is.
     """
 
     def __init__(
-        self, wait_released: Callable[[int], bool], delete: Callable[[int], None], say: Callable[[str, str], None]
+        self, wait_released: Callable[[int], bool], delete: Callable[[int], None], report: Callable[[str, str], None]
     ) -> None:
         self._wait_released = wait_released
         self._delete = delete
-        self._say = say
+        self._report = report
         self._ended: queue.SimpleQueue[int | None] = queue.SimpleQueue()
         self._closing = threading.Event()
         self._dropped = False
@@ -64,10 +64,10 @@ class Sweeper:
                     raise
             except EvertableError as error:
                 if warnings.due():
-                    self._say("WARN", f"What is left of generation {generation} is not deleted yet: {error}")
+                    self._report("WARN", f"What is left of generation {generation} is not deleted yet: {error}")
             else:
                 if warnings.over():
-                    self._say("INFO", f"What was left of generation {generation} is deleted")
+                    self._report("INFO", f"What was left of generation {generation} is deleted")
                 return
             if self._closing.wait(AGAIN_S):
                 return
