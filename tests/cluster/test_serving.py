@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.cluster.conftest import SPARK
 from tests.cluster.spark_cluster import CORES, SparkCluster
-from tests.serving.inside import PLACE, at_once, site
+from tests.serving.inside import PLACE, at_once, context
 from tests.serving.rig import ACCOUNTS, USERS, App, Records, config
 from tests.waiting import wait_until
 
@@ -40,4 +40,4 @@ def test_a_swap_and_a_rollback_on_a_cluster(
         app.wait_for(lambda status: status["joinType"] == "left", "the rollback")
         wait_until(lambda: len(at_once(app).accounts) == 61, "the late row after the rollback")
         assert Counter(at_once(app).joined) == at_once(app).reference(JoinType.LEFT)
-        wait_until(lambda: (site(app).engine.free_slots() or 0) > CORES, "both workers' slots")
+        wait_until(lambda: (context(app).engine.free_slots() or 0) > CORES, "both workers' slots")

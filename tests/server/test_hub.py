@@ -290,7 +290,7 @@ def test_changes_after_the_end_touch_nobody() -> None:
     hub.wake()
     rows.append(numbered(1))
     asyncio.run(once())
-    assert catalog._listeners == []
+    assert catalog.bell.listeners == []
 
 
 @pytest.mark.parametrize("view", [View(), SORTED, LARGE, View(limit=3_000, sort=("age",))], ids=str)

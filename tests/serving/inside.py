@@ -17,7 +17,6 @@ from confluent_kafka.admin import AdminClient
 from tests.reference.joins import Row, join
 from tests.serving.rig import App
 
-from evertable.generations.orchestrator import Orchestrator
 from evertable.generations.running import GenerationContext
 from evertable.schema.joins import JoinType
 from evertable.tables.generation import GenerationTables
@@ -33,14 +32,11 @@ POOLS = ("evertable-generation", "evertable-worker", "asyncio", "AnyIO worker", 
 """Threads that come with the first work for them, up to a fixed number, and stay."""
 
 
-def orchestrator(app: App) -> Orchestrator:
-    found = app._serving._orchestrator
-    assert found is not None
-    return found
-
-
-def site(app: App) -> GenerationContext:
-    return orchestrator(app)._context
+def context(app: App) -> GenerationContext:
+    overview = app._serving.board.overview
+    running = overview and (overview.live or overview.coming)
+    assert running
+    return running.context
 
 
 @dataclass(frozen=True)
@@ -60,7 +56,7 @@ class AtOnce:
 
 def at_once(app: App) -> AtOnce:
     """All tables flip together and change under one lock, so this is what a viewer could see."""
-    publication = app._serving._catalog.current
+    publication = app._serving.catalog.current
     tables = [publication.tables[name] for name in ("users_ui", "accounts_ui", "final_ui")]
     with tables[0].lock:
         assert all(table.lock is tables[0].lock for table in tables)
@@ -133,11 +129,11 @@ def held(app: App, bootstrap: str) -> Held:
     names = Counter(thread.name for thread in threading.enumerate() if not thread.name.startswith(POOLS))
     topics = AdminClient({"bootstrap.servers": bootstrap}).list_topics(timeout=30).topics
     return Held(
-        len(site(app).engine.running),
+        len(context(app).engine.running),
         names,
         _native_threads()["rdk:main"],
         sum(app.config.app in topic for topic in topics),
-        len(site(app).checkpoints_left()),
+        len(context(app).checkpoints_left()),
         sum(isinstance(each, GenerationTables) for each in gc.get_objects()),
     )
 
@@ -164,4 +160,4 @@ def memory(app: App) -> Memory:
     pa.default_memory_pool().release_unused()
     ctypes.CDLL("libc.so.6").malloc_trim(0)
     pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return Memory(pa.total_allocated_bytes(), site(app).counts.tables_bytes, pages * 4096)
+    return Memory(pa.total_allocated_bytes(), context(app).counts.tables_bytes, pages * 4096)

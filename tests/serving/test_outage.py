@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.serving.conftest import Pair
-from tests.serving.inside import site
+from tests.serving.inside import context
 from tests.serving.rig import App, Records, config
 from tests.serving.trouble import fresh_name, held_feeds, live_row, make_topic, names, user
 from tests.waiting import wait_until
@@ -49,7 +49,7 @@ def test_a_swap_that_does_not_warm_fails_and_the_old_one_stays(app: App) -> None
     assert (live_row(app)["runId"], app.rows("final_ui"), app.publication) == (before["runId"], rows, publication)
     failed = [row for row in app.rows("generations") if row["generation"] == before["generation"] + 1]
     assert [(row["state"], row["reason"]) for row in failed] == [("failed", verdict["reason"])]
-    wait_until(lambda: site(app).topics.list().keys() == {before["generation"]}, "its changelog deleted")
+    wait_until(lambda: context(app).topics.list().keys() == {before["generation"]}, "its changelog deleted")
 
 
 def test_everything_resumes_when_the_broker_was_away(own_broker: EmbeddedBroker, app: App, topics: Pair) -> None:

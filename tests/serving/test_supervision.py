@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewPartitions
 from tests.serving.conftest import Pair
-from tests.serving.inside import site
+from tests.serving.inside import context
 from tests.serving.rig import App, Records, config
 from tests.serving.trouble import delete_topic, fresh_name, jvm_of, live_row, make_topic, names, user, wait_for_row
 from tests.waiting import wait_until
@@ -103,7 +103,7 @@ def test_what_cannot_go_on_stands_still_until_there_is_another(
     delete_topic(broker.bootstrap, users)
     make_topic(broker.bootstrap, users, 1)
     app.wait_for(lambda status: status["state"] == "stale" and "made again" in status["message"], "that it stands")
-    wait_until(lambda: not site(app).engine.running, "no query")
+    wait_until(lambda: not context(app).engine.running, "no query")
     tries = sum("TOPIC_NOT_FOUND" in line for line in app.logs)
     Records(broker.bootstrap).send(users, [user(number) for number in range(50)])
     wait_until(lambda: sum("TOPIC_NOT_FOUND" in line for line in app.logs) > tries, "one more try")

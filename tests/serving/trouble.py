@@ -11,7 +11,7 @@ from typing import Any
 from unittest import mock
 
 from confluent_kafka.admin import AdminClient, NewTopic
-from tests.serving.inside import site
+from tests.serving.inside import context
 from tests.serving.rig import App
 from tests.waiting import wait_until
 
@@ -84,7 +84,7 @@ def wait_for_row(app: App, name: str) -> None:
 
 def jvm_of(app: App) -> int:
     """Spark's process: the child of the engine's."""
-    pid = site(app).engine.pid
+    pid = context(app).engine.pid
     assert pid is not None
     found = Path(f"/proc/{pid}/task").glob("*/children")
     children = [int(child) for each in found for child in each.read_text().split()]

@@ -16,16 +16,17 @@ from evertable.state.state import AppState
 
 @dataclass(frozen=True)
 class ControlReading:
-    """What was read: ``messages``, and the offsets from which on they were read."""
+    """The messages that were read, and the offsets at which reading began."""
 
     offsets: Sequence[ControlOffset]
     messages: Sequence[ControlMessage]
+    topic_id: str | None
     is_another_topic: bool
-    """Whether the topic is not the one that the state is about."""
+    """Whether the state remembers offsets of a different topic."""
 
     @property
     def after(self) -> dict[int, int]:
-        """For each partition, the offset behind what was read."""
+        """For each partition, the offset that is read next."""
         positions = {each.partition: each.next for each in self.offsets}
         for message in self.messages:
             positions[message.partition] = max(positions.get(message.partition, 0), message.offset + 1)
@@ -49,7 +50,7 @@ def read_control(
     if messages:
         report("INFO", f"{len(messages)} control messages since the last start")
     offsets = [ControlOffset(partition, at, topic_id, topic.name) for partition, at in positions.items()]
-    return ControlReading(offsets, messages, start.is_another_topic)
+    return ControlReading(offsets, messages, topic_id, start.is_another_topic)
 
 
 def _report(start: ControlStart, name: str, report: Callable[[str, str], None]) -> None:

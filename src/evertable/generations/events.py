@@ -1,14 +1,15 @@
-"""What the orchestrator is told: one event after the other, from control, workers, feeds, the engine and the watch."""
+"""Events for the orchestrator: from control, workers, feeds, the engine and the topic watch, taken one by one."""
 
 from __future__ import annotations
 
+import queue
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
 from evertable.changelog.resumption import ChangelogEnd
-from evertable.control.messages import ControlMessage
+from evertable.control.messages import ControlMessage, Resolved
 from evertable.engine.protocol import EngineEvent
 from evertable.generations.source_events import Report
 
@@ -17,12 +18,30 @@ Answer = Future[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Message:
-    """Someone wants something: a record of the control topic, or a direct wish, answered through ``answer``."""
+    """A record of the control topic, or a direct request, which is answered through ``answer``."""
 
     record: ControlMessage
     answer: Answer | None = None
     topic_id: str | None = None
-    """Of the control topic that it came by."""
+    """The id of the control topic that it was read from."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Kafka was asked for the topics of a resolved message; ``missing`` is a sentence about those that do not exist."""
+
+    message: Message
+    resolved: Resolved
+    missing: str
+
+
+@dataclass(frozen=True)
+class Published:
+    """All names show this generation now, or could not be flipped."""
+
+    generation: int
+    number: int
+    error: BaseException | None
 
 
 @dataclass(frozen=True)
@@ -38,7 +57,7 @@ class Warm:
 
 @dataclass(frozen=True)
 class Committed:
-    """A generation's query has committed an epoch, and then its changelog ended here."""
+    """A generation's query has committed an epoch, after which its changelog ended here."""
 
     generation: int
     end: ChangelogEnd
@@ -46,7 +65,7 @@ class Committed:
 
 @dataclass(frozen=True)
 class Broken:
-    """A generation that cannot go on as it is."""
+    """A generation cannot continue."""
 
     generation: int
     reason: str
@@ -60,9 +79,29 @@ class Ended:
 
 @dataclass(frozen=True)
 class Stop:
-    """``failure``: why it must, though nobody asked for it."""
+    """The orchestrator must stop; ``failure`` says why, if nobody asked for it."""
 
     failure: Exception | None = None
 
 
-OrchestratorEvent = Message | Built | Warm | Committed | Broken | Ended | EngineEvent | Report | Stop
+OrchestratorEvent = (
+    Message | Checked | Built | Warm | Published | Committed | Broken | Ended | EngineEvent | Report | Stop
+)
+
+
+class EventQueue:
+    """Hands events to the orchestrator, in order. It exists before the orchestrator and all who post to it."""
+
+    def __init__(self) -> None:
+        self._events: queue.SimpleQueue[OrchestratorEvent] = queue.SimpleQueue()
+
+    def post(self, event: OrchestratorEvent) -> None:
+        """Returns at once; any thread may call it."""
+        self._events.put(event)
+
+    def take(self, timeout_s: float) -> OrchestratorEvent | None:
+        """Returns the next event; None if there is none within that time."""
+        try:
+            return self._events.get(timeout=max(0.0, timeout_s))
+        except queue.Empty:
+            return None

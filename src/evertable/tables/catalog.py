@@ -21,19 +21,44 @@ class Publication:
     """By public name; names of a generation's tables are missing before the first one is live."""
 
 
+class Bell:
+    """Notifies listeners that a table or a name has changed."""
+
+    def __init__(self) -> None:
+        self.listeners: list[Callable[[], None]] = []
+
+    def ring(self) -> None:
+        """Calls every listener; any thread may call it."""
+        for listener in tuple(self.listeners):
+            listener()
+
+    def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Calls ``listener`` at every change, on the thread that made it; returns how to end that."""
+        self.listeners.append(listener)
+        return lambda: self.listeners.remove(listener)
+
+
 class Catalog:
     """Public names → tables. ``names`` flip with each publication, the tables of ``fixed`` never do.
 
     ``number`` is the last publication that there was, so that numbers go on growing over a restart.
     """
 
-    def __init__(self, names: Iterable[str], fixed: Mapping[str, Table] | None = None, number: int = 0) -> None:
+    def __init__(
+        self,
+        names: Iterable[str],
+        fixed: Mapping[str, Table] | None = None,
+        number: int = 0,
+        *,
+        bell: Bell | None = None,
+    ) -> None:
         self._flipping = tuple(names)
         self._fixed = dict(fixed or {})
         if twice := set(self._flipping) & set(self._fixed):
             raise ValueError(f"one name for two tables: {', '.join(sorted(twice))}")
         self._lock = threading.Lock()
-        self._listeners: list[Callable[[], None]] = []
+        self.bell = bell or Bell()
+        self.ring, self.listen = self.bell.ring, self.bell.listen
         self._current = Publication(number, 0, MappingProxyType(self._fixed))
 
     @property
@@ -65,13 +90,3 @@ class Catalog:
             published = self._current = Publication(self._current.number + 1, generation, shown)
         self.ring()
         return published
-
-    def ring(self) -> None:
-        """Tells listeners that a table or a name has changed; any thread may call it."""
-        for listener in tuple(self._listeners):
-            listener()
-
-    def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Calls ``listener`` at every change, on the thread that made it; returns how to end that."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)

@@ -1,0 +1,168 @@
+"""Decides at a start what to resume and what to build, from the state, the control topic and the configuration."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from evertable.changelog.resumption import ChangelogEnd, shortfall
+from evertable.config import Config
+from evertable.control.messages import Folded, fold, keys_of
+from evertable.control.topic import ControlTopic
+from evertable.control.writer import Writer
+from evertable.errors import EvertableError, KafkaUnreachableError
+from evertable.generations.control_reading import ControlReading, read_control
+from evertable.generations.identity import identity_of
+from evertable.generations.lifecycle import Action, Lifecycle, Rules
+from evertable.generations.orchestrator import Orchestrator
+from evertable.generations.patience import Patience
+from evertable.generations.running import GenerationContext, RunningGeneration
+from evertable.generations.status_tables import StatusTables, iso, iso_of_ms
+from evertable.generations.topics import changelog_end, topic_ids
+from evertable.schema.wiring import Wiring
+from evertable.shutdown import Shutdown
+from evertable.state.identity import mismatch
+from evertable.state.records import ChangelogRecord, GenerationRow, LiveRecord, PreviousWiring
+from evertable.state.state import AppState
+from evertable.state.state_topic import StateTopic
+
+
+@dataclass
+class Startup:
+    """One start of an app, step by step, from the state that the last owner left to the first actions."""
+
+    config: Config
+    context: GenerationContext
+    state: AppState
+    state_topic: StateTopic
+    status_tables: StatusTables
+    patience: Patience
+    shutdown: Shutdown
+    reset_wiring: bool = False
+    """Whether the configuration's wiring is used instead of the one that was live."""
+
+    def drop_other_sources(self) -> None:
+        """Lets the configuration win over a remembered wiring of sources with other names."""
+        remembered = self.state.live.identity.sources if self.state.live else None
+        configured = (self.config.left.name, self.config.right.name)
+        if remembered in (None, configured):
+            return
+        self.reset_wiring = True
+        (was_left, was_right), (left, right) = remembered, configured
+        self.status_tables.report(
+            "WARN",
+            f"The configuration joins '{left}' and '{right}', and the last live generation joined '{was_left}' and "
+            f"'{was_right}': the remembered wiring is dropped, and that of the configuration is used.",
+        )
+        self.patience.until_kafka_answers(lambda: self.state_topic.forget(PreviousWiring.key))
+        self.state = replace(self.state, previous=None)
+
+    def read_control(self, topic: ControlTopic, writer: Writer) -> ControlReading:
+        """Reads what came on the control topic since the last start.
+
+        If it is another topic than before, results of earlier messages are forgotten: their offsets mean others now.
+        """
+        self.patience.until_kafka_answers(lambda: self.patience.until_there(topic))
+        is_own = topic.name == self.config.own_topics.default_control
+        reading = self.patience.until_kafka_answers(
+            lambda: read_control(topic, self.state, writer, self.status_tables.report, is_own=is_own)
+        )
+        if reading.is_another_topic:
+            keys = [result.key for result in self.state.verdicts]
+            self.patience.until_kafka_answers(lambda: self.state_topic.forget(*keys))
+            self.state = replace(self.state, verdicts=())
+        return reading
+
+    def show_history(self) -> None:
+        """Fills the operators' tables with what was before the restart."""
+        for result in self.state.verdicts:
+            place = (result.partition, result.offset)
+            self.status_tables.message(place, result.given, iso_of_ms(result.ts), result.result, result.reason)
+        for row in self.state.generations:
+            self.status_tables.generation(row)
+
+    def fold(self, reading: ControlReading | None) -> Folded:
+        """Returns what the control messages since the last start amount to."""
+        return fold(() if reading is None else reading.messages, self._last_wiring, keys_of(self.config))
+
+    def lifecycle(self) -> Lifecycle:
+        """Returns the lifecycle, which numbers generations behind all there have been."""
+        swap = self.config.swap
+        rules = Rules(swap.mode.value == "eager", swap.timeout_s, swap.linger_s, swap.max_lingering)
+        last = self.patience.until_kafka_answers(self._last_number)
+        life = Lifecycle(rules, last, [self._last_wiring, self.config.wiring])
+        life.previous = self.state.previous
+        return life
+
+    def first_actions(
+        self, life: Lifecycle, folded: Folded, orchestrator: Orchestrator, control_topic_id: str | None
+    ) -> list[Action]:
+        """Resumes what was live, if it is what is wanted and can be resumed; else builds what is wanted."""
+        live, wanted = self.state.live, folded.wiring
+        request = orchestrator.messages.recall(folded, control_topic_id)
+        if live is not None and live.wiring == wanted and not self.reset_wiring:
+            obstacle = self.patience.until_kafka_answers(lambda: self._obstacle(live, self.state.changelog))
+            if obstacle is None:
+                starts = (live.identity.left.offsets, live.identity.right.offsets)
+                running = RunningGeneration(self.context, live.generation, live.wiring, starts, created=live.created)
+                orchestrator.adopt(running)
+                return life.resume(live.generation, live.wiring, request)
+            self.status_tables.report("WARN", f"Generation {live.generation} is not resumed: {obstacle}")
+        return life.want(wanted, time.monotonic(), request)
+
+    def close_history(self, kept: Collection[int]) -> list[GenerationRow]:
+        """Marks generations as retired that were shown, and whose owner died before it could."""
+        known, live = {row.generation: row for row in self.state.generations}, self.state.live
+        if live is not None and live.generation not in known:
+            row = GenerationRow(live.generation, live.wiring, "live", live.created, live.published)
+            known[live.generation] = row
+        open_rows = [row for row in known.values() if not row.retired and row.generation not in kept]
+        reason = "not resumed by the next start"
+        retired = [replace(row, state="retired", retired=iso(), reason=reason) for row in open_rows]
+        for row in retired:
+            self.status_tables.generation(row)
+        return retired
+
+    def clean_up(self, kept: Collection[int]) -> None:
+        """Deletes changelogs and checkpoints that a dead owner left behind."""
+        self.patience.until_kafka_answers(lambda: self._clean_up(kept))
+
+    @property
+    def _last_wiring(self) -> Wiring:
+        live = self.state.live
+        return live.wiring if live and not self.reset_wiring else self.config.wiring
+
+    def _last_number(self) -> int:
+        known = (row.generation for row in self.state.generations)
+        return max([0, self.state.last_generation, *known, *self._left_behind()])
+
+    def _left_behind(self) -> Sequence[int]:
+        return [*self.context.topics.list(), *self.context.checkpoints_left()]
+
+    def _clean_up(self, kept: Collection[int]) -> None:
+        for number in set(self._left_behind()) - set(kept):
+            if self.shutdown.begun:  # it may be a successor's by now
+                return
+            self.status_tables.report("INFO", f"Deleting what is left of generation {number}")
+            self.context.delete(number)
+
+    def _obstacle(self, live: LiveRecord, changelog: ChangelogRecord | None) -> str | None:
+        """Returns why a generation cannot be resumed; None if it can."""
+        if live.generation not in self.context.topics.list():
+            return f"Its changelog '{live.changelog_topic}' is gone."
+        checkpoint = self.context.checkpoint(live.generation)
+        if live.checkpoint != checkpoint or live.generation not in self.context.checkpoints_left():
+            return f"Its checkpoint '{live.checkpoint}' is gone."
+        try:
+            config = self.config.rewired(live.wiring)
+            if changelog is not None and changelog.generation == live.generation:
+                remembered = ChangelogEnd(changelog.topic_id, changelog.ends)
+                if missing := shortfall(remembered, changelog_end(config, live.changelog_topic)):
+                    return missing
+            offsets = (live.identity.left.offsets, live.identity.right.offsets)
+            return mismatch(live.identity, identity_of(config, topic_ids(config), offsets))
+        except KafkaUnreachableError:
+            raise  # no reason against resuming it
+        except EvertableError as error:
+            return str(error)
