@@ -39,7 +39,7 @@ from evertable.generations.orchestrator import Orchestrator, Ports
 from evertable.generations.overview import Board
 from evertable.generations.patience import Patience, StoppedError
 from evertable.generations.requests import ControlRequests
-from evertable.generations.running import GenerationContext
+from evertable.generations.running import GenerationContext, RunningGeneration
 from evertable.generations.startup import Startup
 from evertable.generations.state_writer import StateWriter
 from evertable.generations.status_tables import DEAD_LETTERS, StatusTables
@@ -192,6 +192,7 @@ class Application:
             sweep=sweeper.take,
             find_missing=partial(missing_topics, config, shutdown),
             publish=partial(_flip, hub),
+            new_generation=partial(RunningGeneration, context),
             shutdown=shutdown,
         )
         last_applied = state.live.published if state.live else None

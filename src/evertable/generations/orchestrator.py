@@ -69,6 +69,7 @@ from evertable.generations.state_writer import StateWriter
 from evertable.generations.status import StatusReporter, said
 from evertable.generations.status_tables import StatusTables, iso
 from evertable.generations.watch import TopicWatch
+from evertable.schema.wiring import Wiring
 from evertable.shutdown import Shutdown
 from evertable.state.records import Numbers, PreviousWiring, Record
 from evertable.tables.table import Table
@@ -99,6 +100,7 @@ class Ports:
     """Deletes what an ended generation has left, later."""
     find_missing: FindMissing
     publish: Publisher
+    new_generation: Callable[[int, Wiring], RunningGeneration]
     shutdown: Shutdown
 
 
@@ -187,14 +189,13 @@ class Orchestrator:
         if event is not None:
             self._receive(event)
         now = time.monotonic()
-        is_beat, is_idle = self._next_beat <= now, self._publishing is None
-        if is_beat:
-            self._next_beat = now + BEAT_S
-        if is_idle and self._life.next_due <= now:
+        if self._publishing is None and self._life.next_due <= now:
             self._do(self._life.tick(now))
-        if is_idle and is_beat:
-            self._give_up_a_stalled_resume(now)
-            self._show()
+        if self._next_beat <= now:
+            self._next_beat = now + BEAT_S
+            if self._publishing is None:
+                self._give_up_a_stalled_resume(now)
+                self._show()
 
     def _receive(self, event: OrchestratorEvent) -> None:
         """Takes an event, or defers it until a publication that is under way has ended."""
@@ -325,7 +326,7 @@ class Orchestrator:
 
     def _build(self, action: Build) -> None:
         number, post = action.generation, self._ports.events.post
-        running = self._running.get(number) or RunningGeneration(self._context, number, action.wiring)
+        running = self._running.get(number) or self._ports.new_generation(number, action.wiring)
         if (live := self._life.live) is not None and (tables := self._running[live.number].tables) is not None:
             running.is_beside, running.expected_bytes = True, tables.nbytes
         running.on_caught_up = lambda: post(Warm(number))
