@@ -84,7 +84,7 @@ log = structlog.get_logger()
 class Publisher(Protocol):
     """Flips all names to a generation's tables; ``also`` runs with the flip. Returns the publication's number."""
 
-    def __call__(self, generation: int, tables: Mapping[str, Table], also: Callable[[], None]) -> int: ...
+    def __call__(self, generation: int, tables: Mapping[str, Table], also: Callable[[], None], /) -> int: ...
 
 
 @dataclass(frozen=True)
