@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.changelog.encoder import Encoder, SourceRef
 
 from evertable.changelog import coverage as module
 from evertable.changelog.caught_up import CatchUpProgress, CaughtUp
 from evertable.changelog.changes import Changes
 from evertable.changelog.coverage import CHUNK, MAX_OPEN, Coverage, Span
 from evertable.changelog.decode import Decoder
-from evertable.changelog.encode import Encoder, RecordOf
 from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.schema.columns import Column, ColumnType
 from evertable.schema.joins import JoinType
@@ -24,8 +24,8 @@ SCHEMA = ChangelogSchema(COLUMNS, COLUMNS, JoinType.INNER)
 
 def changes(*rows: tuple[Side, int, int], rejects: tuple[tuple[Side, int, int], ...] = ()) -> Changes:
     encoder = Encoder(SCHEMA)
-    values = [encoder.row(RecordOf(*row, 0), [None]) for row in rows]
-    values += [encoder.reject(RecordOf(*reject, 0), "INVALID_JSON: no", b"") for reject in rejects]
+    values = [encoder.row(SourceRef(*row, 0), [None]) for row in rows]
+    values += [encoder.reject(SourceRef(*reject, 0), "INVALID_JSON: no", b"") for reject in rejects]
     return Decoder(SCHEMA).decode(values)
 
 

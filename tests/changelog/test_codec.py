@@ -9,12 +9,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.changelog.encoder import Encoder, Match, SourceRef, batch, row_id
 from tests.changelog.strategies import Matches, Record, Reject, Row, schemas_and_records
 
 from evertable.changelog.changes import Changes
 from evertable.changelog.decode import Decoder
-from evertable.changelog.encode import Encoder, Match, RecordOf, batch
-from evertable.changelog.ids import row_id
 from evertable.changelog.schema import HEADER, MAX_MATCHES, ChangelogSchema, Side
 from evertable.errors import ChangelogError
 from evertable.schema.columns import Column, ColumnType
@@ -76,7 +75,7 @@ def test_every_record_comes_back(drawn: tuple[ChangelogSchema, list[Record]]) ->
 def test_the_bytes_of_a_row_are_those_of_the_document() -> None:
     """A row of the format's document, written by hand."""
     schema = users_and_accounts(JoinType.NATURAL)
-    record = Encoder(schema).row(RecordOf(LEFT, 2, 5, 1000), ["u1", None, 42], [Match(7, 900), Match(8, 901)])
+    record = Encoder(schema).row(SourceRef(LEFT, 2, 5, 1000), ["u1", None, 42], [Match(7, 900), Match(8, 901)])
     header = bytes([2, 1, 0, 2]) + (2).to_bytes(4, "little")
     header += (5).to_bytes(8, "little") + (1000).to_bytes(8, "little") + (2).to_bytes(4, "little")
     body = bytes([0b010]) + (2).to_bytes(4, "little") + (2).to_bytes(4, "little") + (42).to_bytes(8, "little") + b"u1"
@@ -112,7 +111,7 @@ def test_a_long_list_of_matches_takes_several_records() -> None:
     """No record carries more than 5,000, and together they say the same."""
     schema = users_and_accounts()
     matches = [Match(other, 0) for other in range(2 * MAX_MATCHES + 1)]
-    records = list(Encoder(schema).row_in_chunks(RecordOf(LEFT, 0, 3, 0), ["u", "n", 1], matches))
+    records = list(Encoder(schema).row_in_chunks(SourceRef(LEFT, 0, 3, 0), ["u", "n", 1], matches))
     assert len(records) == 3
     changes = Decoder(schema).decode(records)
     assert changes.rows[LEFT].num_rows == 1
@@ -123,14 +122,14 @@ def test_a_long_list_of_matches_takes_several_records() -> None:
 def test_a_rejects_value_is_kept_to_its_first_kilobyte() -> None:
     """Dead letters must not hold whole documents."""
     schema = users_and_accounts()
-    record = Encoder(schema).reject(RecordOf(RIGHT, 0, 0, 0), "INVALID_JSON: no", b"y" * 5000)
+    record = Encoder(schema).reject(SourceRef(RIGHT, 0, 0, 0), "INVALID_JSON: no", b"y" * 5000)
     assert Decoder(schema).decode([record]).rejects.column("raw").to_pylist() == [b"y" * 1024]
 
 
 def test_a_reject_may_lie_outside_of_the_row_ids() -> None:
     """ID_OUT_OF_RANGE is the very reason of some rejects."""
     schema = users_and_accounts()
-    record = Encoder(schema).reject(RecordOf(LEFT, 600_000, 2**44, 0), "ID_OUT_OF_RANGE: no", b"{}")
+    record = Encoder(schema).reject(SourceRef(LEFT, 600_000, 2**44, 0), "ID_OUT_OF_RANGE: no", b"{}")
     rejects = Decoder(schema).decode([record]).rejects
     assert (rejects.column("partition")[0].as_py(), rejects.column("offset")[0].as_py()) == (600_000, 2**44)
 
@@ -139,8 +138,8 @@ def broken(record: bytes, at: int, new: bytes) -> bytes:
     return record[:at] + new + record[at + len(new) :]
 
 
-ROW = Encoder(users_and_accounts()).row(RecordOf(LEFT, 3, 99, 5), ["ü1", "Ann", 42], [Match(7, 0)])
-REJECT = Encoder(users_and_accounts()).reject(RecordOf(RIGHT, 3, 99, 5), "INVALID_JSON: é", b"{")
+ROW = Encoder(users_and_accounts()).row(SourceRef(LEFT, 3, 99, 5), ["ü1", "Ann", 42], [Match(7, 0)])
+REJECT = Encoder(users_and_accounts()).reject(SourceRef(RIGHT, 3, 99, 5), "INVALID_JSON: é", b"{")
 
 
 @pytest.mark.parametrize(
@@ -189,7 +188,7 @@ def test_a_record_that_cannot_be_read_is_named(record: bytes, what: str) -> None
 def test_a_value_that_its_column_cannot_hold_is_named(type_: str, entry: bytes, what: str) -> None:
     """A writer that went wrong is found at the reader, not in somebody's table."""
     schema = ChangelogSchema(columns(value=type_), columns(value=type_), JoinType.INNER)
-    record = broken(Encoder(schema).row(RecordOf(LEFT, 3, 99, 5), [None]), 28, b"\x00" + entry)
+    record = broken(Encoder(schema).row(SourceRef(LEFT, 3, 99, 5), [None]), 28, b"\x00" + entry)
     with pytest.raises(ChangelogError, match=what):
         Decoder(schema).decode([record])
 
@@ -205,7 +204,7 @@ def test_nothing_decodes_to_nothing() -> None:
 def test_matches_alone_need_no_row() -> None:
     """A record of kind 2 may be read before the row that it belongs to."""
     schema = users_and_accounts(JoinType.ASOF)
-    record = Matches(RecordOf(RIGHT, 0, 1, 50), [Match(9, 40)]).encode(Encoder(schema))
+    record = Matches(SourceRef(RIGHT, 0, 1, 50), [Match(9, 40)]).encode(Encoder(schema))
     assert plain(Decoder(schema).decode([record]).pairs) == [[9, 1, 40]]
 
 

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.changelog.encoder import Encoder, Match, SourceRef, batch
 from tests.changelog.strategies import records, schemas
 
 from evertable.changelog.changes import Changes
 from evertable.changelog.decode import Decoder
-from evertable.changelog.encode import Encoder, Match, RecordOf, batch
 from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.errors import ChangelogError
 from evertable.schema.columns import Column, ColumnType
@@ -90,7 +90,7 @@ def test_no_byte_of_a_record_can_do_harm(join: JoinType) -> None:
     columns = tuple(Column(type_, ColumnType.parse(type_)) for type_ in ("string", "boolean", "decimal(5,2)", "json"))
     schema = ChangelogSchema(columns, columns, join)
     decoder, encoder = Decoder(schema), Encoder(schema)
-    of = RecordOf(Side.LEFT, 1, 2, 3)
+    of = SourceRef(Side.LEFT, 1, 2, 3)
     row = encoder.row(of, ["née", True, Decimal("1.25"), "[1]"], [Match(4, 5), Match(6, 7)])
     for record in (row, encoder.matches(of, [Match(4, 5)]), encoder.reject(of, "INVALID_JSON: é", b"{")):
         damages = [record[:end] for end in range(len(record))]

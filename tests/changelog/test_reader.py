@@ -10,11 +10,11 @@ import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from tests.changelog.conftest import Produce, produce_to
+from tests.changelog.encoder import Encoder, Match, SourceRef
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
 from evertable.changelog.changes import Changes
-from evertable.changelog.encode import Encoder, Match, RecordOf
 from evertable.changelog.reader import MAX_BYTES, ChangelogReader
 from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.errors import ChangelogError, KafkaUnreachableError, TopicNotFoundError
@@ -30,7 +30,7 @@ ENCODER = Encoder(SCHEMA)
 
 
 def row(offset: int, side: Side = Side.LEFT) -> bytes:
-    return ENCODER.row(RecordOf(side, 0, offset, offset * 1000), [f"user{offset}"], [Match(7, 0)] if side else [])
+    return ENCODER.row(SourceRef(side, 0, offset, offset * 1000), [f"user{offset}"], [Match(7, 0)] if side else [])
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def left_ids(reader: ChangelogReader, count: int, wait_s: float = 30) -> list[in
 def test_a_topic_is_read_from_its_beginning(read: Open, new_topic: MakeTopic, produce: Produce) -> None:
     """Rows, pairs and rejects come out; the position moves behind them; then there is nothing."""
     topic = new_topic()
-    reject = ENCODER.reject(RecordOf(Side.RIGHT, 0, 9, 0), "TOMBSTONE: no value", None)
+    reject = ENCODER.reject(SourceRef(Side.RIGHT, 0, 9, 0), "TOMBSTONE: no value", None)
     produce(topic, [row(1), row(2, Side.RIGHT), reject])
     reader = read(topic)
     seen: list[Changes] = []
@@ -90,7 +90,7 @@ def test_a_batch_of_large_records_is_bounded_too(read: Open, new_topic: MakeTopi
     """By its size, and a record that is larger than that comes alone; the position keeps step."""
     topic = new_topic(1, **{"max.message.bytes": "10000000"})
     sizes = [5_000_000, 1_000_000, 3_000_000, 3_000_000, 10, 10]
-    values = [ENCODER.row(RecordOf(Side.LEFT, 0, i, 0), ["x" * size]) for i, size in enumerate(sizes)]
+    values = [ENCODER.row(SourceRef(Side.LEFT, 0, i, 0), ["x" * size]) for i, size in enumerate(sizes)]
     produce(topic, values)
     reader = read(topic)
     offset = 0

@@ -3,7 +3,6 @@
 Pure, without a client library:
 
 - ``schema``, ``ids``, ``names``: the layout of records, row ids, names of topics;
-- ``encode``: records to bytes, one by one;
 - ``decode`` with ``block``, ``batches`` and ``rows``: messages back to ``changes``, many at once;
 - ``coverage``, ``caught_up``: which source records have been seen, and whether that is all there was.
 

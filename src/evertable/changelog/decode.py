@@ -10,7 +10,7 @@ import pyarrow as pa
 from evertable.changelog.batches import records_of, require_version
 from evertable.changelog.block import Array, Block, Origin
 from evertable.changelog.changes import NO_PAIRS, NO_REJECTS, PAIRS, REJECTS, Changes
-from evertable.changelog.ids import Ints, has_row_id, pack
+from evertable.changelog.ids import Ints, has_row_id, row_ids
 from evertable.changelog.rows import decode_rows
 from evertable.changelog.schema import (
     HEADER,
@@ -88,7 +88,7 @@ class Decoder:
         at = np.repeat(begins, counts) + nth * np.repeat(width, counts)
         other = block.gather(at, _LONG)
         block.require(other >= 0, "matches a negative row id", at=np.repeat(records, counts))
-        own = np.repeat(pack(header["partition"], header["offset"]), counts)
+        own = np.repeat(row_ids(header["partition"], header["offset"]), counts)
         from_left = np.repeat(header["side"] == _LEFT, counts)
         order = np.repeat(header["timestamp"], counts)
         if self.schema.chosen is None:

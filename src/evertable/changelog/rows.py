@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from evertable.changelog.block import Array, Block, Bools
-from evertable.changelog.ids import Ints, pack
+from evertable.changelog.ids import Ints, row_ids
 from evertable.changelog.schema import TEXT, RowLayout, arrow_type, field
 from evertable.schema.columns import Column, Kind
 
@@ -25,7 +25,7 @@ def decode_rows(block: Block, layout: RowLayout, records: Ints, tails: Ints) -> 
     texts = dict(zip(layout.texts, block.texts(bounds), strict=True))
     nulls = head["nulls"] if head["nulls"].any() else None
 
-    arrays = [pa.array(pack(head["partition"], head["offset"])), pa.array(np.ascontiguousarray(head["timestamp"]))]
+    arrays = [pa.array(row_ids(head["partition"], head["offset"])), pa.array(np.ascontiguousarray(head["timestamp"]))]
     for i, column in enumerate(layout.columns):
         data = texts[i].buffers()[1:] if i in texts else [_data(block, column, head[field(i)], records)]
         validity = None if nulls is None else _validity(nulls, i)

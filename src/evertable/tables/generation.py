@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from evertable.changelog.changes import Changes
-from evertable.changelog.ids import pack
+from evertable.changelog.ids import row_ids
 from evertable.changelog.schema import Side
 from evertable.schema.columns import Column, ColumnType, Kind
 from evertable.schema.joins import JoinType, joined_columns
@@ -145,7 +145,7 @@ class GenerationTables:
         if not batch.num_rows:
             return False
         sides = batch.column("side").to_numpy()
-        ids = pack(batch.column("partition").to_numpy(), batch.column("offset").to_numpy())
+        ids = row_ids(batch.column("partition").to_numpy(), batch.column("offset").to_numpy())
         fresh = np.zeros(len(ids), bool)
         for side in Side:
             mine = np.flatnonzero(sides == side)
