@@ -15,9 +15,8 @@ from evertable.problems import nearest
 from evertable.schema.columns import Column
 from evertable.tables.pieces import Check, never
 from evertable.tables.table import Slots, Snapshot
-from evertable.views.columns import Columns
+from evertable.views.columns import ColumnReader, places_of
 from evertable.views.filters import BoundFilter
-from evertable.views.names import places_of
 from evertable.views.sort_keys import sort_arrays
 
 _SPARSE = 8  # if fewer than one row in so many passes, it is cheaper to take those than to ask for whole columns
@@ -64,7 +63,7 @@ def order(
 
     ``check`` is called between steps; what it raises ends the work.
     """
-    extent, columns = snapshot.extent, Columns(snapshot, check=check)
+    extent, columns = snapshot.extent, ColumnReader(snapshot, check=check)
     mask = None if where is None else where.mask(snapshot, check)
     rows = np.arange(extent.total) if mask is None else pc.indices_nonzero(mask).to_numpy().astype(np.int64)
     if keys:

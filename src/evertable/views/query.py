@@ -10,8 +10,8 @@ from evertable.problems import nearest
 from evertable.schema.columns import Column
 from evertable.tables.pieces import Check, never
 from evertable.tables.table import Slots, Snapshot
+from evertable.views.columns import places_of
 from evertable.views.filters import BoundFilter, Expression, bind, parse
-from evertable.views.names import places_of
 from evertable.views.order import SortKey, order, resolve_sort
 from evertable.views.view import View
 

@@ -12,10 +12,11 @@ from evertable.problems import nearest
 from evertable.schema.columns import Column, Kind
 from evertable.tables.pieces import Check, never
 from evertable.tables.table import Snapshot
-from evertable.views.columns import Columns, in_pieces
+from evertable.views.casefold import casefold_text
+from evertable.views.columns import ColumnReader, in_pieces, places_of
 from evertable.views.filters import compute
-from evertable.views.filters.compute import Mask
-from evertable.views.filters.literals import place
+from evertable.views.filters.compute import ArrowMask
+from evertable.views.filters.literals import fit
 from evertable.views.filters.tree import (
     And,
     Between,
@@ -24,18 +25,16 @@ from evertable.views.filters.tree import (
     Expression,
     In,
     IsNull,
-    Match,
     Not,
     Operand,
     Operator,
     Or,
     Predicate,
     TextOperator,
+    TextSearch,
 )
-from evertable.views.folding import fold_text
-from evertable.views.names import places_of
 
-Test = Callable[[Columns], Mask]
+Test = Callable[[ColumnReader], ArrowMask]
 
 
 @dataclass(frozen=True)
@@ -46,9 +45,9 @@ class BoundFilter:
     columns: frozenset[int]
     """Those that it reads."""
     missing: tuple[str, ...] = ()
-    """Columns that the table lacks, or that no longer fit: the filter sees nulls in them."""
+    """ColumnReader that the table lacks, or that no longer fit: the filter sees nulls in them."""
 
-    def mask(self, snapshot: Snapshot, check: Check = never) -> Mask:
+    def mask(self, snapshot: Snapshot, check: Check = never) -> ArrowMask:
         """For each row: true where it passes, else false or null. Calls ``check`` between bounded pieces of work."""
         found = [self.test(piece) for piece in in_pieces(snapshot, self.columns, check)]
         return pa.concat_arrays(found) if found else pa.array([], pa.bool_())
@@ -113,9 +112,9 @@ class _Binder:
                 high = self._comparison(tree.column, Operator.AT_MOST, tree.high)
                 return lambda columns: compute.both([low(columns), high(columns)])
             case In():
-                places = [place(value, self._columns[index]) for value in tree.values]
+                places = [fit(value, self._columns[index]) for value in tree.values]
                 return lambda columns: compute.is_in(columns.column(index), places)
-            case Match():
+            case TextSearch():
                 column = self._columns[index]
                 if column.type.kind not in (Kind.STRING, Kind.JSON):
                     raise FilterError(
@@ -129,7 +128,7 @@ class _Binder:
     def _comparison(self, name: ColumnName, operator: Operator, operand: Operand) -> Test:
         left = self._index(name)
         if not isinstance(operand, ColumnName):
-            at = place(operand, self._columns[left])
+            at = fit(operand, self._columns[left])
             return lambda columns: compute.compare(columns.column(left), operator, at)
         right = self._index(operand, "a column, or text in single quotes")
         types = [self._columns[i].type for i in (left, right)]
@@ -149,8 +148,8 @@ class _Binder:
         return self._places[name.name]
 
 
-def _match(index: int, tree: Match) -> Test:
-    part = fold_text(tree.text.value)
+def _match(index: int, tree: TextSearch) -> Test:
+    part = casefold_text(tree.text.value)
     match tree.operator:
         case TextOperator.CONTAINS:
             return lambda columns: compute.contains(columns.folded(index), part)

@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 
 from evertable.changelog.schema import arrow_type
 from evertable.schema.columns import ColumnType, Kind
-from evertable.views.filters.literals import Place
+from evertable.views.casefold import casefold
+from evertable.views.filters.literals import FittedLiteral
 from evertable.views.filters.tree import Operator
-from evertable.views.folding import fold
 
-Mask: TypeAlias = pa.BooleanArray
+ArrowMask: TypeAlias = pa.BooleanArray
 
 _COMPARE: dict[Operator, Callable[..., pa.ChunkedArray]] = {
     Operator.EQUAL: pc.equal,
@@ -30,7 +30,7 @@ _NUMBERS = _FLOATS | {Kind.INT, Kind.LONG, Kind.DECIMAL}
 _WIDEST = 76  # digits of a 256-bit decimal: any two decimal columns fit
 
 
-def compare(values: pa.ChunkedArray, operator: Operator, place: Place) -> Mask:
+def compare(values: pa.ChunkedArray, operator: Operator, place: FittedLiteral) -> ArrowMask:
     """How the values stand to a literal."""
     above = operator in (Operator.UNEQUAL, Operator.GREATER, Operator.AT_LEAST)
     if place.floor is None:
@@ -42,7 +42,9 @@ def compare(values: pa.ChunkedArray, operator: Operator, place: Place) -> Mask:
     return flat(_COMPARE[operator](values, place.floor))
 
 
-def compare_columns(left: pa.ChunkedArray, operator: Operator, right: pa.ChunkedArray, as_type: pa.DataType) -> Mask:
+def compare_columns(
+    left: pa.ChunkedArray, operator: Operator, right: pa.ChunkedArray, as_type: pa.DataType
+) -> ArrowMask:
     """How two columns stand to each other, both taken as values of one type."""
     return flat(_COMPARE[operator](_cast(left, as_type), _cast(right, as_type)))
 
@@ -59,7 +61,7 @@ def common_type(left: ColumnType, right: ColumnType) -> pa.DataType | None:
     return pa.int64()
 
 
-def is_in(values: pa.ChunkedArray, places: Sequence[Place]) -> Mask:
+def is_in(values: pa.ChunkedArray, places: Sequence[FittedLiteral]) -> ArrowMask:
     """Whether the values are among literals; null for null."""
     among = pa.array([place.floor for place in places if place.exact], values.type)
     if pa.types.is_floating(values.type):  # 0.0 and -0.0 are equal, but not to a set
@@ -68,50 +70,50 @@ def is_in(values: pa.ChunkedArray, places: Sequence[Place]) -> Mask:
     return known(values, pc.is_in(values, value_set=among))
 
 
-def contains(folded: pa.ChunkedArray, part: str) -> Mask:
+def contains(folded: pa.ChunkedArray, part: str) -> ArrowMask:
     """Whether folded texts have a folded part within; takes time in proportion to the text, however long the part."""
     return flat(pc.match_substring(folded, part))
 
 
-def starts_with(texts: pa.ChunkedArray, part: str) -> Mask:
+def starts_with(texts: pa.ChunkedArray, part: str) -> ArrowMask:
     """Whether texts begin with a folded part, in any case."""
-    return flat(pc.equal(fold(pc.utf8_slice_codeunits(texts, 0, len(part))), part))
+    return flat(pc.equal(casefold(pc.utf8_slice_codeunits(texts, 0, len(part))), part))
 
 
-def ends_with(texts: pa.ChunkedArray, part: str) -> Mask:
+def ends_with(texts: pa.ChunkedArray, part: str) -> ArrowMask:
     """Whether texts end with a folded part, in any case."""
     if not part:
         return same(texts, True)
-    return flat(pc.equal(fold(pc.utf8_slice_codeunits(texts, -len(part))), part))
+    return flat(pc.equal(casefold(pc.utf8_slice_codeunits(texts, -len(part))), part))
 
 
-def is_null(values: pa.ChunkedArray) -> Mask:
+def is_null(values: pa.ChunkedArray) -> ArrowMask:
     return flat(pc.is_null(values))
 
 
-def both(masks: Sequence[Mask]) -> Mask:
+def both(masks: Sequence[ArrowMask]) -> ArrowMask:
     return reduce(pc.and_kleene, masks)
 
 
-def either(masks: Sequence[Mask]) -> Mask:
+def either(masks: Sequence[ArrowMask]) -> ArrowMask:
     return reduce(pc.or_kleene, masks)
 
 
-def invert(mask: Mask) -> Mask:
+def invert(mask: ArrowMask) -> ArrowMask:
     return pc.invert(mask)
 
 
-def same(values: pa.ChunkedArray, truth: bool) -> Mask:
+def same(values: pa.ChunkedArray, truth: bool) -> ArrowMask:
     """One answer for all values, null for null."""
     return known(values, pa.scalar(truth))
 
 
-def known(values: pa.ChunkedArray, mask: pa.ChunkedArray | pa.Scalar) -> Mask:
+def known(values: pa.ChunkedArray, mask: pa.ChunkedArray | pa.Scalar) -> ArrowMask:
     """The mask, but null where the values are."""
     return flat(pc.if_else(pc.is_valid(values), mask, pa.scalar(None, pa.bool_())))
 
 
-def flat(mask: pa.ChunkedArray) -> Mask:
+def flat(mask: pa.ChunkedArray) -> ArrowMask:
     """In one piece: columns may come in different chunks, and booleans are small."""
     return mask.combine_chunks()
 

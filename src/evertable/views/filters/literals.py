@@ -29,7 +29,7 @@ _EPOCH = datetime(1970, 1, 1)
 
 
 @dataclass(frozen=True)
-class Place:
+class FittedLiteral:
     """Where a literal stands among the values of a type: at the greatest that is not above it, and whether on it."""
 
     floor: pa.Scalar | None
@@ -37,8 +37,8 @@ class Place:
     exact: bool = True
 
 
-def place(literal: Literal, column: Column) -> Place:
-    """The literal's place among the column's values; FilterError if their types do not go together."""
+def fit(literal: Literal, column: Column) -> FittedLiteral:
+    """The literal's fit among the column's values; FilterError if their types do not go together."""
     kind = column.type.kind
     if isinstance(literal, Number) and kind in _INTEGERS:
         limit = _INTEGERS[kind]
@@ -63,17 +63,17 @@ def place(literal: Literal, column: Column) -> Place:
         raise FilterError(
             f"'{column.name}' is {column.type}: expected {_WANTED[kind]}, found {found}", literal.position
         )
-    return Place(pa.scalar(value, arrow_type(column.type)))
+    return FittedLiteral(pa.scalar(value, arrow_type(column.type)))
 
 
-def _whole(number: Decimal, least: int, most: int, value: Callable[[int], Any], column: ColumnType) -> Place:
-    """The place of a number among the whole numbers from least to most."""
+def _whole(number: Decimal, least: int, most: int, value: Callable[[int], Any], column: ColumnType) -> FittedLiteral:
+    """The fit of a number among the whole numbers from least to most."""
     if number < least:
-        return Place(None, exact=False)
+        return FittedLiteral(None, exact=False)
     if number > most:
-        return Place(pa.scalar(value(most), arrow_type(column)), exact=False)
+        return FittedLiteral(pa.scalar(value(most), arrow_type(column)), exact=False)
     floor = number.to_integral_value(ROUND_FLOOR, _EXACT)
-    return Place(pa.scalar(value(int(floor)), arrow_type(column)), exact=floor == number)
+    return FittedLiteral(pa.scalar(value(int(floor)), arrow_type(column)), exact=floor == number)
 
 
 def _shifted(number: Decimal, digits: int) -> Decimal:

@@ -17,7 +17,6 @@ from evertable.views.filters.tree import (
     In,
     IsNull,
     Literal,
-    Match,
     Not,
     Number,
     Operand,
@@ -25,6 +24,7 @@ from evertable.views.filters.tree import (
     Or,
     Text,
     TextOperator,
+    TextSearch,
     Truth,
 )
 
@@ -119,7 +119,7 @@ class _Parser:
             if self._accept(first):
                 if rest and not self._accept(rest[0]):
                     self._fail(f"'{rest[0]}'")
-                return Match(column, operator, self._part(operator))
+                return TextSearch(column, operator, self._part(operator))
         return None
 
     def _part(self, operator: TextOperator) -> Text:

@@ -75,7 +75,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Match:
+class TextSearch:
     """A text operator; case does not count."""
 
     column: ColumnName
@@ -143,7 +143,7 @@ class Or:
         return " or ".join(map(_inner, self.parts))
 
 
-Predicate = Comparison | Match | IsNull | In | Between
+Predicate = Comparison | TextSearch | IsNull | In | Between
 Expression = Predicate | Not | And | Or
 
 

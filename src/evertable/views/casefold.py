@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 _KEPT = {"İ": "\ufdd0", "ı": "\ufdd1"}
 
 
-def fold(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+def casefold(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     """Makes texts equal that differ in case alone; each keeps its number of characters."""
     if pc.all(pc.string_is_ascii(texts)).as_py() is not False:  # much faster, and most texts are
         return pc.ascii_lower(texts)
@@ -18,6 +18,6 @@ def fold(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.utf8_lower(pc.utf8_upper(texts))  # in upper case first: both 's' and 'ſ' have the upper case 'S'
 
 
-def fold_text(text: str) -> str:
+def casefold_text(text: str) -> str:
     """Folds one text."""
-    return str(fold(pa.chunked_array([[text]], pa.string()))[0])
+    return str(casefold(pa.chunked_array([[text]], pa.string()))[0])
