@@ -1,4 +1,4 @@
-"""The columns that an order is computed from."""
+"""Reads the columns that an order is computed from."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from evertable.views.casefold import casefold
 
 MAX_ROWS = 1 << 16
 MAX_BYTES = 4 << 20
-"""Of text in one piece; matching so much takes a few hundredths of a second."""
+"""Text in one piece; searching that much takes a few hundredths of a second."""
 
 
 class ColumnReader:
-    """ColumnReader of a snapshot, or of some of its rows, each read once: a joined table has to gather them."""
+    """Reads each column of a snapshot, or of some of its rows, only once: a joined table has to gather them."""
 
     def __init__(self, snapshot: Snapshot, slots: Slots | None = None, check: Check = never) -> None:
         self.total = snapshot.extent.total if slots is None else len(slots)
@@ -35,7 +35,7 @@ class ColumnReader:
         return self._known[index]
 
     def folded(self, index: int) -> pa.ChunkedArray:
-        """A text column without case."""
+        """Returns a text column without case."""
         texts = self.column(index)
         if index not in self._folded:
             self._folded[index] = casefold(texts)
@@ -56,7 +56,7 @@ def places_of(columns: Sequence[Column]) -> dict[str, int]:
 
 
 def in_pieces(snapshot: Snapshot, columns: Iterable[int], check: Check) -> Iterator[ColumnReader]:
-    """Yields all rows of a snapshot, a piece at a time, cut by the text that these columns hold."""
+    """Yields all rows of a snapshot in pieces, with a limited amount of text in these columns."""
     extent, chosen = snapshot.extent, sorted(columns)
     slots: Slots = np.arange(extent.first, extent.end, dtype=np.int64)
     for start, stop in pieces(snapshot, slots, chosen, MAX_ROWS, MAX_BYTES):

@@ -1,4 +1,4 @@
-"""The tree of a filter. ``str()`` of a tree is a filter with the same tree; positions do not count for equality."""
+"""A filter as a tree. ``str()`` of a tree parses to an equal tree; equality ignores positions."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class TextSearch:
-    """A text operator; case does not count."""
+    """A text operator, which ignores case."""
 
     column: ColumnName
     operator: TextOperator
@@ -125,7 +125,7 @@ class Not:
 
 @dataclass(frozen=True)
 class And:
-    """Two parts or more: a long chain is wide, not deep."""
+    """Two parts or more, so that long chains are not deep."""
 
     parts: tuple[Expression, ...]
 
@@ -135,7 +135,7 @@ class And:
 
 @dataclass(frozen=True)
 class Or:
-    """Two parts or more: a long chain is wide, not deep."""
+    """Two parts or more, so that long chains are not deep."""
 
     parts: tuple[Expression, ...]
 
