@@ -15,7 +15,7 @@ from evertable.tables import store as store_module
 from evertable.tables.growing import GrowingArray
 from evertable.tables.numbering import Numbering
 from evertable.tables.store import RowStore
-from evertable.tables.waiting import Pairs, Waiting
+from evertable.tables.waiting import Matches, WaitingMatches
 
 KEYS = st.one_of(
     st.integers(0, 30),
@@ -106,11 +106,11 @@ def test_pieces_have_so_many_rows_and_no_more(monkeypatch: pytest.MonkeyPatch) -
 @given(steps=st.lists(st.tuples(st.booleans(), st.lists(st.integers(0, 12), max_size=8)), max_size=15))
 def test_pairs_wait_until_their_row_comes(steps: list[tuple[bool, list[int]]]) -> None:
     """Each is released once, with the row it waited for, and no other."""
-    waiting, model, number = Waiting(), dict[int, list[int]](), 0
+    waiting, model, number = WaitingMatches(), dict[int, list[int]](), 0
     for adds, ids in steps:
         if adds:
             numbers = np.arange(number, number + len(ids))
-            waiting.add(np.array(ids, np.int64), Pairs(numbers, numbers + 1, numbers + 2))
+            waiting.add(np.array(ids, np.int64), Matches(numbers, numbers + 1, numbers + 2))
             for id_ in ids:
                 model.setdefault(id_, []).append(number)
                 number += 1

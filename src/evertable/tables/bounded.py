@@ -12,7 +12,7 @@ import pyarrow as pa
 from evertable.schema.columns import Column
 from evertable.tables.table import Extent, Mask, Slots, batch_of, schema_of
 
-Row = tuple[Any, ...]
+BoundedRow = tuple[Any, ...]
 
 
 class BoundedTable:
@@ -24,7 +24,7 @@ class BoundedTable:
         self._schema = schema_of(self.columns)
         self._limit = limit
         self._on_change = on_change
-        self._rows: dict[int, Row] = {}  # by slot, in order of arrival
+        self._rows: dict[int, BoundedRow] = {}  # by slot, in order of arrival
         self._versions: dict[int, int] = {}
         self._slots: dict[Hashable, int] = {}
         self._keys: dict[int, Hashable] = {}
@@ -39,16 +39,16 @@ class BoundedTable:
     def nbytes(self) -> int:
         return sum(len(value) for row in self.rows() for value in row if isinstance(value, str | bytes))
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[BoundedRow]:
         """All rows, in order of arrival."""
         with self.lock:
             return list(self._rows.values())
 
-    def append(self, rows: Iterable[Row]) -> None:
+    def append(self, rows: Iterable[BoundedRow]) -> None:
         """Adds rows behind those that are there."""
         self._write([(None, row) for row in rows])
 
-    def put(self, rows: Mapping[Hashable, Row]) -> None:
+    def put(self, rows: Mapping[Hashable, BoundedRow]) -> None:
         """Writes each row in the place of the one with its key, or behind all others."""
         self._write(list(rows.items()))
 
@@ -73,7 +73,7 @@ class BoundedTable:
         with self.lock:
             return BoundedSnapshot(self.columns, self.extent, self.rows())
 
-    def _write(self, rows: Sequence[tuple[Hashable | None, Row]]) -> None:
+    def _write(self, rows: Sequence[tuple[Hashable | None, BoundedRow]]) -> None:
         if not rows:
             return
         fitting = self._fitting([row for _, row in rows])  # before any is written: half a batch would not be told
@@ -90,7 +90,7 @@ class BoundedTable:
                     self._drop_first()
         self._on_change()
 
-    def _fitting(self, rows: Sequence[Row]) -> list[Row]:
+    def _fitting(self, rows: Sequence[BoundedRow]) -> list[BoundedRow]:
         """The rows as they can be shown; ValueError if one does not fit: it would take the table from all viewers."""
         for row in rows:
             if len(row) != len(self.columns):
@@ -116,7 +116,7 @@ class BoundedTable:
 class BoundedSnapshot:
     """The rows of a bounded table at one moment."""
 
-    def __init__(self, columns: tuple[Column, ...], extent: Extent, rows: list[Row]) -> None:
+    def __init__(self, columns: tuple[Column, ...], extent: Extent, rows: list[BoundedRow]) -> None:
         self.columns = columns
         self.extent = extent
         self._types = schema_of(columns).types
@@ -135,7 +135,7 @@ class BoundedSnapshot:
         return _text_bytes([self._rows[place] for place in places.tolist()], columns)
 
 
-def _text_bytes(rows: Sequence[Row], columns: Sequence[int]) -> Slots:
+def _text_bytes(rows: Sequence[BoundedRow], columns: Sequence[int]) -> Slots:
     """Counted in characters, which is near enough: these tables are small."""
     return np.array([sum(len(row[i]) for i in columns if isinstance(row[i], str)) for row in rows], np.int64)
 
@@ -145,7 +145,7 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _batch(table: Sequence[Column], rows: Sequence[Row], columns: Sequence[int]) -> pa.RecordBatch:
+def _batch(table: Sequence[Column], rows: Sequence[BoundedRow], columns: Sequence[int]) -> pa.RecordBatch:
     types = schema_of(table).types
     arrays = [pa.array([row[index] for row in rows], types[index]) for index in columns]
     return batch_of(table, columns, arrays, len(rows))

@@ -17,12 +17,12 @@ from evertable.changelog.ids import row_ids
 from evertable.changelog.schema import Side
 from evertable.schema.columns import Column, ColumnType, Kind
 from evertable.schema.joins import JoinType, joined_columns
-from evertable.tables.bounded import BoundedTable, Row
-from evertable.tables.join_table import JoinedTable
-from evertable.tables.joined import INDEXES, Matches
+from evertable.tables.bounded import BoundedRow, BoundedTable
+from evertable.tables.joined_table import JoinedTable
+from evertable.tables.joins import JOINS, MatchedSlots
 from evertable.tables.numbering import Keys, Numbering
 from evertable.tables.source import SourceTable
-from evertable.tables.waiting import Pairs, Waiting
+from evertable.tables.waiting import Matches, WaitingMatches
 
 MAX_DEAD_LETTERS = 10_000
 
@@ -74,7 +74,7 @@ class GenerationTables:
         self.joined = self._joined_table(join)
         self.dead_letters = BoundedTable(DEAD_LETTER_COLUMNS, MAX_DEAD_LETTERS)
         self._rejected = (Numbering(), Numbering())
-        self._waiting = (Waiting(), Waiting())  # for a left row, for a right row
+        self._waiting = (WaitingMatches(), WaitingMatches())  # for a left row, for a right row
 
     @property
     def rejects(self) -> int:
@@ -123,9 +123,9 @@ class GenerationTables:
 
     def _add_pairs(self, batch: pa.RecordBatch, fresh: tuple[Keys, Keys], version: int) -> bool:
         """Fold the pairs of a batch, and those that waited for its rows; others wait on."""
-        parts = [Pairs(*(column.to_numpy() for column in batch.columns))]
+        parts = [Matches(*(column.to_numpy() for column in batch.columns))]
         parts += [self._waiting[side].release(fresh[side]) for side in Side]
-        pairs = Pairs.concat([part for part in parts if len(part)] or parts[:1])
+        pairs = Matches.concat([part for part in parts if len(part)] or parts[:1])
         if not len(pairs):
             return False
         left, right = self.left.slots(pairs.left), self.right.slots(pairs.right)
@@ -139,7 +139,7 @@ class GenerationTables:
             return False
         self.has_matches = True
         order_id = pairs.left if self._chosen is Side.LEFT else pairs.right
-        return self.joined.index.add_matches(Matches(left, right, pairs.order_ts, order_id), version)
+        return self.joined.index.add_matches(MatchedSlots(left, right, pairs.order_ts, order_id), version)
 
     def _add_rejects(self, batch: pa.RecordBatch) -> bool:
         if not batch.num_rows:
@@ -156,7 +156,9 @@ class GenerationTables:
         self.dead_letters.append([self._dead_letter(*row.values()) for row in batch.take(pa.array(newest)).to_pylist()])
         return bool(len(newest))
 
-    def _dead_letter(self, side: int, partition: int, offset: int, ts: int, reason: str, raw: bytes | None) -> Row:
+    def _dead_letter(
+        self, side: int, partition: int, offset: int, ts: int, reason: str, raw: bytes | None
+    ) -> BoundedRow:
         source = self.inputs[side]
         text = None if raw is None else raw.decode("utf-8", "replace")
         return (source.name, source.topic, partition, offset, _iso(ts), reason, text)
@@ -169,7 +171,7 @@ class GenerationTables:
             type_ = joined.column.type if joined.column else ColumnType(Kind.TIMESTAMP)
             columns.append(Column(joined.name, type_))
             origins.append((side, self._place(side, joined.column)))
-        return JoinedTable(columns, origins, self.sources, INDEXES[join]())
+        return JoinedTable(columns, origins, self.sources, JOINS[join]())
 
     def _place(self, side: Side, column: Column | None) -> int:
         columns = self.inputs[side].columns

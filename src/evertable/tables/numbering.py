@@ -9,7 +9,6 @@ from evertable.tables.growing import GrowingArray
 
 Keys = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: keys in a row land far apart
 _FREE = -1
@@ -51,7 +50,7 @@ class Numbering:
             searching, places = searching[~hit], (places[~hit] + 1) & (len(self._index) - 1)
         return numbers
 
-    def add(self, keys: Keys) -> tuple[Numbers, Mask]:
+    def add(self, keys: Keys) -> tuple[Numbers, npt.NDArray[np.bool_]]:
         """The number of each key, and which are the first of their kind: these got a new number, in order."""
         numbers = self.find(keys)
         fresh = numbers == _FREE

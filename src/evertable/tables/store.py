@@ -14,7 +14,8 @@ MAX_ROWS = 1 << 16
 MAX_BYTES = 64 << 20
 """In one piece, if it has more than one batch: Arrow's text columns hold 2 GB at most."""
 
-Slots = npt.NDArray[np.integer]
+OptionalSlots = npt.NDArray[np.integer]
+"""Slots of a store; -1 stands for no row."""
 
 
 class RowStore:
@@ -73,7 +74,7 @@ class Rows:
         """All values of a column."""
         return pa.chunked_array([piece.column(index) for piece in self._pieces], self.schema.types[index])
 
-    def take(self, slots: Slots, columns: Sequence[int]) -> list[pa.Array]:
+    def take(self, slots: OptionalSlots, columns: Sequence[int]) -> list[pa.Array]:
         """These columns of the rows in these slots; nulls where a slot is -1."""
         if not self._pieces:
             return [pa.nulls(len(slots), self.schema.types[column]) for column in columns]
@@ -96,7 +97,7 @@ class Rows:
         found = [pa.concat_arrays([group[i] for group in groups]) for i in range(len(columns))]
         return found if inverse is None else [array.take(inverse) for array in found]
 
-    def text_bytes(self, slots: Slots, columns: Sequence[int]) -> npt.NDArray[np.int64]:
+    def text_bytes(self, slots: OptionalSlots, columns: Sequence[int]) -> npt.NDArray[np.int64]:
         """How many bytes of text each of these rows has in these columns; 0 where a slot is -1."""
         found = np.zeros(len(slots), np.int64)
         texts = [column for column in columns if pa.types.is_string(self.schema.types[column])]
@@ -111,7 +112,7 @@ class Rows:
                 found[rows] += offsets[places + 1] - offsets[places]
         return found
 
-    def _take_from(self, owner: int, slots: Slots, columns: Sequence[int]) -> list[pa.Array]:
+    def _take_from(self, owner: int, slots: OptionalSlots, columns: Sequence[int]) -> list[pa.Array]:
         piece, places = self._pieces[owner], slots - self._starts[owner]
         if len(slots) == places[-1] - places[0] + 1 and (np.diff(places) == 1).all() and places[0] >= 0:
             return [piece.column(column).slice(places[0], len(slots)) for column in columns]

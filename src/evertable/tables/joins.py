@@ -12,13 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from evertable.changelog.ids import Ints
 from evertable.changelog.schema import Side
 from evertable.schema.joins import JoinType
 from evertable.tables.growing import GrowingArray
 from evertable.tables.numbering import Numbering
-
-Ints = npt.NDArray[np.int64]
-Places = npt.NDArray[np.int32]
+from evertable.tables.store import OptionalSlots
 
 NONE = -1
 """In the place of a slot: there is no row, show nulls."""
@@ -29,7 +28,7 @@ MAX_RECENT_SLOTS = 10_000
 
 
 @dataclass(frozen=True)
-class Matches:
+class MatchedSlots:
     """Slots that match. A candidate is chosen by its timestamp, then by its id."""
 
     left: Ints
@@ -71,24 +70,24 @@ class JoinedIndex(ABC):
         while len(self._recent) > MAX_RECENT or sum(len(slots) for _, slots in self._recent) > MAX_RECENT_SLOTS:
             self._known_since = self._recent.popleft()[0]
 
-    def sides(self, slots: Ints | None = None) -> tuple[Places, Places]:
+    def sides(self, slots: Ints | None = None) -> tuple[OptionalSlots, OptionalSlots]:
         """The left and the right slots that stand in these slots (all, if not said), as a copy."""
         left, right = (part[: len(self)] if slots is None else part[slots] for part in self._parts())
         return (left.copy(), right.copy()) if slots is None else (left, right)
 
     @abstractmethod
-    def _parts(self) -> tuple[Places, Places]: ...
+    def _parts(self) -> tuple[OptionalSlots, OptionalSlots]: ...
 
     @abstractmethod
     def add_rows(self, side: Side, start: int, end: int, version: int) -> None:
         """The source of that side has got rows in these slots."""
 
     @abstractmethod
-    def add_matches(self, matches: Matches, version: int) -> bool:
+    def add_matches(self, matches: MatchedSlots, version: int) -> bool:
         """These slots match; says if that changed anything."""
 
 
-class _PairIndex(JoinedIndex):
+class _EveryMatch(JoinedIndex):
     """One row for each pair, whenever it comes and however often."""
 
     def __init__(self) -> None:
@@ -97,7 +96,7 @@ class _PairIndex(JoinedIndex):
         self._right = GrowingArray(np.int32)
         self._pairs = Numbering()
 
-    def _parts(self) -> tuple[Places, Places]:
+    def _parts(self) -> tuple[OptionalSlots, OptionalSlots]:
         return self._left.values, self._right.values
 
     def _append(self, left: Ints, right: Ints, version: int) -> None:
@@ -105,25 +104,25 @@ class _PairIndex(JoinedIndex):
         self._right.append(right)
         self._written.extend(len(left), version)
 
-    def _fresh(self, matches: Matches) -> tuple[Ints, Ints]:
+    def _fresh(self, matches: MatchedSlots) -> tuple[Ints, Ints]:
         """The slots of those pairs that were never seen."""
         fresh = self._pairs.add(matches.left << 32 | matches.right)[1]
         return matches.left[fresh], matches.right[fresh]
 
 
-class InnerIndex(_PairIndex):
+class InnerJoin(_EveryMatch):
     """``inner``: a row for each pair, appended."""
 
     def add_rows(self, side: Side, start: int, end: int, version: int) -> None:
         pass
 
-    def add_matches(self, matches: Matches, version: int) -> bool:
+    def add_matches(self, matches: MatchedSlots, version: int) -> bool:
         left, right = self._fresh(matches)
         self._append(left, right, version)
         return bool(len(left))
 
 
-class LeftIndex(_PairIndex):
+class LeftJoin(_EveryMatch):
     """``left``: a left row shows at once, with nulls; its first match takes that place, later ones are appended."""
 
     def __init__(self) -> None:
@@ -135,7 +134,7 @@ class LeftIndex(_PairIndex):
             self._alone.append(np.arange(len(self), len(self) + end - start))
             self._append(np.arange(start, end), np.full(end - start, NONE), version)
 
-    def add_matches(self, matches: Matches, version: int) -> bool:
+    def add_matches(self, matches: MatchedSlots, version: int) -> bool:
         left, right = self._fresh(matches)
         if not len(left):
             return False
@@ -153,7 +152,7 @@ class LeftIndex(_PairIndex):
         return True
 
 
-class _ChosenIndex(JoinedIndex):
+class _BestMatch(JoinedIndex):
     """One row for each row of the ``owner`` side, in the same slot, with the greatest candidate of the other side."""
 
     owner: Side
@@ -164,11 +163,11 @@ class _ChosenIndex(JoinedIndex):
         self._chosen_ts = GrowingArray(np.int64)
         self._chosen_id = GrowingArray(np.int64)
 
-    def _parts(self) -> tuple[Places, Places]:
+    def _parts(self) -> tuple[OptionalSlots, OptionalSlots]:
         owners = np.arange(len(self), dtype=np.int32)
         return (owners, self._chosen.values) if self.owner is Side.LEFT else (self._chosen.values, owners)
 
-    def sides(self, slots: Ints | None = None) -> tuple[Places, Places]:
+    def sides(self, slots: Ints | None = None) -> tuple[OptionalSlots, OptionalSlots]:
         if slots is None:
             return super().sides()
         owners, chosen = slots.astype(np.int32), self._chosen.values[slots]
@@ -181,7 +180,7 @@ class _ChosenIndex(JoinedIndex):
             self._chosen_id.extend(end - start, 0)
             self._written.extend(end - start, version)
 
-    def add_matches(self, matches: Matches, version: int) -> bool:
+    def add_matches(self, matches: MatchedSlots, version: int) -> bool:
         by_left = self.owner is Side.LEFT
         owners, others = (matches.left, matches.right) if by_left else (matches.right, matches.left)
         best = np.lexsort((matches.order_id, matches.order_ts, owners))
@@ -196,21 +195,21 @@ class _ChosenIndex(JoinedIndex):
         return bool(len(owners))
 
 
-class NaturalIndex(_ChosenIndex):
+class NaturalJoin(_BestMatch):
     """``natural``: a row for each left row, with the newest right row of its key, in place."""
 
     owner = Side.LEFT
 
 
-class AsofIndex(_ChosenIndex):
+class AsofJoin(_BestMatch):
     """``asof``: a row for each right row, with the newest left row that is not younger than it, in place."""
 
     owner = Side.RIGHT
 
 
-INDEXES: dict[JoinType, type[JoinedIndex]] = {
-    JoinType.INNER: InnerIndex,
-    JoinType.LEFT: LeftIndex,
-    JoinType.NATURAL: NaturalIndex,
-    JoinType.ASOF: AsofIndex,
+JOINS: dict[JoinType, type[JoinedIndex]] = {
+    JoinType.INNER: InnerJoin,
+    JoinType.LEFT: LeftJoin,
+    JoinType.NATURAL: NaturalJoin,
+    JoinType.ASOF: AsofJoin,
 }
