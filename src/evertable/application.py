@@ -110,7 +110,7 @@ class Application:
         self._counts = counts = GenerationCounters(self._metrics.swapped)
         self._metrics.read("evertable_changes_folded_total", lambda: counts.folded)
         self._metrics.read("evertable_rejects_total", lambda: {(name,): n for name, n in counts.rejects.items()})
-        self._status = StatusTables(self._keys, lambda: self._catalog.ring())
+        self._status = StatusTables(self._keys, lambda: self._catalog.notify())
         names = [config.table_of(config.left), config.table_of(config.right), config.joined_table, DEAD_LETTERS]
         self._catalog = Catalog(names, self._status.tables)
         self._control = ControlTopic(config.kafka, config.control.topic) if config.control.enabled else None
@@ -167,7 +167,7 @@ class Application:
             topics = changelog_topics(config)
             checkpoints = config.engine.checkpoint_dir or str(self._folder / "checkpoints")
             context = GenerationContext(
-                config, topics, engine, f"{checkpoints}/{config.app}", self._catalog.ring, self._counts
+                config, topics, engine, f"{checkpoints}/{config.app}", self._catalog.notify, self._counts
             )
             with suppress(_StoppedError):
                 self._serve(context, state, memory, hub, ends)

@@ -51,7 +51,7 @@ def test_every_page_is_the_tables(serve: Serve, join: JoinType) -> None:
     lines = ModelOperator(schema, (KEY, KEY)).run(placed(packed(sampled(60, number=7))))
     random.shuffle(lines)
     catalog = Catalog(["users_ui", "accounts_ui", "final_ui"])
-    tables = GenerationTables(*INPUTS, join, on_change=catalog.ring)
+    tables = GenerationTables(*INPUTS, join, on_change=catalog.notify)
     catalog.publish(1, {"users_ui": tables.left, "accounts_ui": tables.right, "final_ui": tables.joined})
     server, *_ = live(serve, catalog)
     states: dict[int, Rows] = {0: []}

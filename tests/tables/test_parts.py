@@ -104,7 +104,7 @@ def test_pieces_have_so_many_rows_and_no_more(monkeypatch: pytest.MonkeyPatch) -
 
 @settings(max_examples=300, deadline=None)
 @given(steps=st.lists(st.tuples(st.booleans(), st.lists(st.integers(0, 12), max_size=8)), max_size=15))
-def test_pairs_wait_until_their_row_comes(steps: list[tuple[bool, list[int]]]) -> None:
+def test_matches_wait_until_their_row_comes(steps: list[tuple[bool, list[int]]]) -> None:
     """Each is released once, with the row it waited for, and no other."""
     waiting, model, number = WaitingMatches(), dict[int, list[int]](), 0
     for adds, ids in steps:

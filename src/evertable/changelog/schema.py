@@ -118,6 +118,11 @@ def field(column: int) -> str:
     return f"c{column}"
 
 
+def chosen_side(join: JoinType) -> Side | None:
+    """Returns the side of which a join chooses one row among the matches of a row; None if it keeps every match."""
+    return {JoinType.NATURAL: Side.RIGHT, JoinType.ASOF: Side.LEFT}.get(join)
+
+
 @dataclass(frozen=True)
 class ChangelogSchema:
     """What one generation's changelog holds; reader and writer must agree on it."""
@@ -132,8 +137,7 @@ class ChangelogSchema:
 
     @property
     def chosen(self) -> Side | None:
-        """The side of which one row is chosen among candidates; None where every pair counts."""
-        return {JoinType.NATURAL: Side.RIGHT, JoinType.ASOF: Side.LEFT}.get(self.join)
+        return chosen_side(self.join)
 
     def match_mode(self, header: Side) -> MatchMode:
         """How a row of that side writes its matches: with their timestamps if they are what is chosen."""

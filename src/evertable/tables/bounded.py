@@ -16,7 +16,7 @@ BoundedRow = tuple[Any, ...]
 
 
 class BoundedTable:
-    """At most ``limit`` rows, appended or put in place by key; the oldest make room for new ones."""
+    """A table of at most ``limit`` rows, appended or replaced by key; the oldest rows are dropped."""
 
     def __init__(self, columns: Sequence[Column], limit: int, on_change: Callable[[], None] = lambda: None) -> None:
         self.columns = tuple(columns)
@@ -40,16 +40,16 @@ class BoundedTable:
         return sum(len(value) for row in self.rows() for value in row if isinstance(value, str | bytes))
 
     def rows(self) -> list[BoundedRow]:
-        """All rows, in order of arrival."""
+        """Returns all rows, in order of arrival."""
         with self.lock:
             return list(self._rows.values())
 
     def append(self, rows: Iterable[BoundedRow]) -> None:
-        """Adds rows behind those that are there."""
+        """Appends rows."""
         self._write([(None, row) for row in rows])
 
     def put(self, rows: Mapping[Hashable, BoundedRow]) -> None:
-        """Writes each row in the place of the one with its key, or behind all others."""
+        """Replaces the row with the same key, or appends, for each of these rows."""
         self._write(list(rows.items()))
 
     def changed(self, slots: Slots, since: int) -> Mask:
@@ -76,7 +76,7 @@ class BoundedTable:
     def _write(self, rows: Sequence[tuple[Hashable | None, BoundedRow]]) -> None:
         if not rows:
             return
-        fitting = self._fitting([row for _, row in rows])  # before any is written: half a batch would not be told
+        fitting = self._fitting([row for _, row in rows])  # first, so that a bad row leaves the table unchanged
         with self.lock:
             self._version += 1
             for (key, _), row in zip(rows, fitting, strict=True):
@@ -91,7 +91,7 @@ class BoundedTable:
         self._on_change()
 
     def _fitting(self, rows: Sequence[BoundedRow]) -> list[BoundedRow]:
-        """The rows as they can be shown; ValueError if one does not fit: it would take the table from all viewers."""
+        """Returns the rows as they can be shown; ValueError if one does not fit, as no viewer could read the table."""
         for row in rows:
             if len(row) != len(self.columns):
                 raise ValueError(f"a row of {len(row)} values for a table of {len(self.columns)} columns")
@@ -136,12 +136,12 @@ class BoundedSnapshot:
 
 
 def _text_bytes(rows: Sequence[BoundedRow], columns: Sequence[int]) -> Slots:
-    """Counted in characters, which is near enough: these tables are small."""
+    """Counts characters, which is close enough as these tables are small."""
     return np.array([sum(len(row[i]) for i in columns if isinstance(row[i], str)) for row in rows], np.int64)
 
 
 def _encodable(text: str) -> str:
-    """Text that Python holds and UTF-8 does not (half of a pair of surrogates), with ``?`` in its place."""
+    """Replaces unpaired surrogates, which UTF-8 cannot encode, by ``?``."""
     return text.encode("utf-8", "replace").decode()
 
 

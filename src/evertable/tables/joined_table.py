@@ -1,4 +1,4 @@
-"""The joined table: rows of both sources side by side, put together only where someone looks."""
+"""The joined table: rows of both sources side by side, assembled only when they are read."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from evertable.tables.store import OptionalSlots, Rows
 from evertable.tables.table import Extent, Mask, Slots, batch_of
 
 StoredColumn = tuple[Side, int]
-"""Where a joined column comes from: the side, and the column's place in what that source stores."""
+"""Where a joined column is stored: the side, and the column's index in the store of that source."""
 
 
 class JoinedTable:
-    """Slots of an index, shown with columns of the two sources that it points into."""
+    """A table of the rows of two sources that an index of slots puts side by side."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class JoinedTable:
 
 
 class JoinedSnapshot:
-    """A joined table at one moment."""
+    """The rows of a joined table at one moment."""
 
     def __init__(
         self,

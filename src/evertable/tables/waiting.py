@@ -1,4 +1,4 @@
-"""Matches that came before one of their rows, and wait for it."""
+"""Matches that were read before one of their rows, and wait for it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evertable.changelog.ids import Ints
 
 @dataclass
 class Matches:
-    """Matches as columns: ids of both rows, and what a candidate is chosen by."""
+    """Matches as columns: the ids of both rows, and the timestamp by which a join chooses."""
 
     left: Ints
     right: Ints
@@ -36,21 +36,21 @@ NO_MATCHES = Matches(*(np.empty(0, np.int64),) * 3)
 
 @dataclass
 class _Tier:
-    """Matches in the order of the ids they wait for."""
+    """Matches sorted by the ids that they wait for."""
 
     missing: Ints
-    pairs: Matches
+    matches: Matches
     waiting: npt.NDArray[np.bool_]
     count: int
 
     @classmethod
-    def of(cls, missing: Ints, pairs: Matches) -> _Tier:
+    def of(cls, missing: Ints, matches: Matches) -> _Tier:
         order = np.argsort(missing, kind="stable")
-        return cls(missing[order], pairs.where(order), np.ones(len(missing), bool), len(missing))
+        return cls(missing[order], matches.where(order), np.ones(len(missing), bool), len(missing))
 
 
 class WaitingMatches:
-    """Matches by the id of the row they miss. What it costs depends on what comes, not on how many wait."""
+    """Matches by the id of the row that they miss; its cost depends on what is added, not on how many wait."""
 
     def __init__(self) -> None:
         self._tiers: list[_Tier] = []
@@ -62,19 +62,19 @@ class WaitingMatches:
     def nbytes(self) -> int:
         return sum(33 * len(tier.missing) for tier in self._tiers)
 
-    def add(self, missing: Ints, pairs: Matches) -> None:
-        """Keeps each pair until the row with its missing id comes."""
+    def add(self, missing: Ints, matches: Matches) -> None:
+        """Keeps each match until ``release`` is called with its missing id."""
         if not len(missing):
             return
-        tier = _Tier.of(missing, pairs)
+        tier = _Tier.of(missing, matches)
         while self._tiers and len(self._tiers[-1].missing) <= 2 * len(tier.missing):
             other = self._tiers.pop()
-            kept = Matches.concat([other.pairs.where(other.waiting), tier.pairs])
+            kept = Matches.concat([other.matches.where(other.waiting), tier.matches])
             tier = _Tier.of(np.concatenate([other.missing[other.waiting], tier.missing]), kept)
         self._tiers.append(tier)
 
     def release(self, ids: Ints) -> Matches:
-        """The pairs that waited for these rows; they wait no more."""
+        """Removes and returns the matches that wait for these rows."""
         if not self._tiers or not len(ids):
             return NO_MATCHES
         released = [self._release_from(tier, ids) for tier in self._tiers]
@@ -90,4 +90,4 @@ class WaitingMatches:
         places = places[tier.waiting[places]]
         tier.waiting[places] = False
         tier.count -= len(places)
-        return tier.pairs.where(places)
+        return tier.matches.where(places)
