@@ -37,7 +37,7 @@ def expected_rows(records: list[Record], side: Side) -> list[list[Any]]:
     return [[row_id(row.of.partition, row.of.offset), row.of.timestamp, *row.values] for row in rows]
 
 
-def expected_pairs(schema: ChangelogSchema, records: list[Record]) -> list[tuple[int, int, int]]:
+def expected_matches(schema: ChangelogSchema, records: list[Record]) -> list[tuple[int, int, int]]:
     pairs = []
     for record in records:
         if isinstance(record, Reject):
@@ -66,7 +66,7 @@ def test_every_record_comes_back(drawn: tuple[ChangelogSchema, list[Record]]) ->
     for side in Side:
         changes.rows[side].validate(full=True)
         assert plain(changes.rows[side]) == expected_rows(records, side)
-    assert [tuple(pair) for pair in plain(changes.pairs)] == expected_pairs(schema, records)
+    assert [tuple(pair) for pair in plain(changes.matches)] == expected_matches(schema, records)
     rejects = [record for record in records if isinstance(record, Reject)]
     assert plain(changes.rejects) == [[*reject.of, reject.reason, reject.raw] for reject in rejects]
     assert changes.records == len(records)
@@ -115,8 +115,8 @@ def test_a_long_list_of_matches_takes_several_records() -> None:
     assert len(records) == 3
     changes = Decoder(schema).decode(records)
     assert changes.rows[LEFT].num_rows == 1
-    assert changes.pairs.column("right").to_pylist() == list(range(2 * MAX_MATCHES + 1))
-    assert set(changes.pairs.column("left").to_pylist()) == {3}
+    assert changes.matches.column("right").to_pylist() == list(range(2 * MAX_MATCHES + 1))
+    assert set(changes.matches.column("left").to_pylist()) == {3}
 
 
 def test_a_rejects_value_is_kept_to_its_first_kilobyte() -> None:
@@ -197,7 +197,7 @@ def test_nothing_decodes_to_nothing() -> None:
     """An empty batch has all its columns."""
     changes = Decoder(users_and_accounts()).decode([])
     assert isinstance(changes, Changes)
-    assert (changes.rows[LEFT].num_rows, changes.pairs.num_rows, changes.rejects.num_rows) == (0, 0, 0)
+    assert (changes.rows[LEFT].num_rows, changes.matches.num_rows, changes.rejects.num_rows) == (0, 0, 0)
     assert changes.rows[RIGHT].schema.names == ["_id", "_ts", "userId", "balance"]
 
 
@@ -205,7 +205,7 @@ def test_matches_alone_need_no_row() -> None:
     """A record of kind 2 may be read before the row that it belongs to."""
     schema = users_and_accounts(JoinType.ASOF)
     record = Matches(SourceRef(RIGHT, 0, 1, 50), [Match(9, 40)]).encode(Encoder(schema))
-    assert plain(Decoder(schema).decode([record]).pairs) == [[9, 1, 40]]
+    assert plain(Decoder(schema).decode([record]).matches) == [[9, 1, 40]]
 
 
 @settings(max_examples=100)

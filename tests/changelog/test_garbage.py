@@ -69,11 +69,11 @@ def test_records_are_decoded_as_if_they_were_alone(drawn: tuple[ChangelogSchema,
         return
     each = [changes for changes in alone if changes is not None]
     assert len(each) == len(values)
-    for part in (*together.rows, together.pairs, together.rejects):
+    for part in (*together.rows, together.matches, together.rejects):
         part.validate(full=True)
     for side in (0, 1):
         assert joined([together.rows[side]]).equals(joined([changes.rows[side] for changes in each]))
-    assert joined([together.pairs]).equals(joined([changes.pairs for changes in each]))
+    assert joined([together.matches]).equals(joined([changes.matches for changes in each]))
     assert joined([together.rejects]).equals(joined([changes.rejects for changes in each]))
 
 
@@ -97,7 +97,7 @@ def test_no_byte_of_a_record_can_do_harm(join: JoinType) -> None:
         damages += [record[:at] + bytes([new]) + record[at + 1 :] for at in range(len(record)) for new in _BYTES]
         for value in damages:
             if (changes := decoded(decoder, [row, value, row])) is not None:
-                for batch in (*changes.rows, changes.pairs, changes.rejects):
+                for batch in (*changes.rows, changes.matches, changes.rejects):
                     batch.validate(full=True)
 
 

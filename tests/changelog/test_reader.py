@@ -67,7 +67,9 @@ def test_a_topic_is_read_from_its_beginning(read: Open, new_topic: MakeTopic, pr
     while sum(changes.records for changes in seen) < 3:
         seen += filter(None, [reader.poll(30)])
     assert [name for changes in seen for name in changes.rows[0].column("userId").to_pylist()] == ["user1"]
-    assert [pair for changes in seen for pair in changes.pairs.to_pylist()] == [{"left": 7, "right": 2, "order_ts": 0}]
+    assert [pair for changes in seen for pair in changes.matches.to_pylist()] == [
+        {"left": 7, "right": 2, "order_ts": 0}
+    ]
     assert [reason for changes in seen for reason in changes.rejects.column("reason").to_pylist()] == [
         "TOMBSTONE: no value"
     ]

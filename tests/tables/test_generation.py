@@ -171,13 +171,13 @@ def test_a_pair_without_rows_waits_once() -> None:
         tables = GenerationTables(*INPUTS, JoinType.INNER)
         pairs = replace(alone, rows=nothing.rows, rejects=nothing.rejects)
         assert not tables.fold(pairs)
-        assert tables.waiting == alone.pairs.num_rows
+        assert tables.waiting == alone.matches.num_rows
         for side in (Side.RIGHT, Side.LEFT):
             rows = [nothing.rows[0], nothing.rows[1]]
             rows[side] = alone.rows[side]
             tables.fold(replace(nothing, rows=(rows[0], rows[1])))
         assert tables.waiting == 0
-        assert len(rows_of(tables.joined)) == len(set(zip(*alone.pairs.to_pydict().values(), strict=True)))
+        assert len(rows_of(tables.joined)) == len(set(zip(*alone.matches.to_pydict().values(), strict=True)))
 
 
 def test_the_newest_rejects_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-PAIRS = pa.schema(
+MATCHES = pa.schema(
     [
         pa.field("left", pa.int64(), nullable=False),
         pa.field("right", pa.int64(), nullable=False),
@@ -30,16 +30,16 @@ def nothing(schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
 
 
-NO_PAIRS = nothing(PAIRS)
+NO_MATCHES = nothing(MATCHES)
 NO_REJECTS = nothing(REJECTS)
 
 
 @dataclass(frozen=True)
 class Changes:
-    """Rows per source, pairs and rejects, each in the order in which they were read; repeats are left in.
+    """Rows per source, matches and rejects, each in the order in which they were read; repeats are left in.
 
     - ``rows[side]``: ``_id`` (row id), ``_ts`` (the record's timestamp in ms), then the source's columns as configured;
-    - ``pairs``: ``left``, ``right`` (row ids), ``order_ts`` (in ms, of the chosen row: the right one in ``natural``,
+    - ``matches``: ``left``, ``right`` (row ids), ``order_ts`` (in ms, of the chosen row: the right one in ``natural``,
       the left one in ``asof``; 0 in ``inner`` and ``left``, where nothing is chosen);
     - ``rejects``: ``side``, ``partition``, ``offset``, ``timestamp`` (ms), ``reason``, ``raw`` (null for a tombstone).
 
@@ -47,7 +47,7 @@ class Changes:
     """
 
     rows: tuple[pa.RecordBatch, pa.RecordBatch]
-    pairs: pa.RecordBatch
+    matches: pa.RecordBatch
     rejects: pa.RecordBatch
     records: int
     """How many changelog records this was."""

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from evertable.changelog.batches import records_of, require_version
 from evertable.changelog.block import Array, Block, Origin
-from evertable.changelog.changes import NO_PAIRS, NO_REJECTS, PAIRS, REJECTS, Changes
+from evertable.changelog.changes import MATCHES, NO_MATCHES, NO_REJECTS, REJECTS, Changes
 from evertable.changelog.ids import Ints, has_row_id, row_ids
 from evertable.changelog.rows import decode_rows
 from evertable.changelog.schema import (
@@ -27,7 +27,7 @@ _LONG = np.dtype("<i8")
 # numpy compares with plain numbers much faster than with members of an enum
 _ROW, _REJECT = int(RecordKind.ROW), int(RecordKind.REJECT)
 _LEFT = int(Side.LEFT)
-_NO_MATCHES, _TIMED = int(MatchMode.NONE), int(MatchMode.IDS_WITH_TIMES)
+_NONE_MODE, _TIMED = int(MatchMode.NONE), int(MatchMode.IDS_WITH_TIMES)
 _TOMBSTONE = int(RejectMode.TOMBSTONE)
 
 
@@ -55,9 +55,9 @@ class Decoder:
             decode_rows(block, layout, np.flatnonzero(is_row & (side == int(at))), tails)
             for at, layout in zip(Side, self.schema.layouts, strict=True)
         )
-        pairs = self._pairs(block, np.flatnonzero(~is_reject), tails)
+        matches = self._matches(block, np.flatnonzero(~is_reject), tails)
         rejects = _rejects(block, np.flatnonzero(is_reject))
-        return Changes((left, right), pairs, rejects, len(block.starts))
+        return Changes((left, right), matches, rejects, len(block.starts))
 
     def _check(self, block: Block, header: Array) -> None:
         kind, side, mode = header["kind"], header["side"], header["mode"]
@@ -66,24 +66,24 @@ class Decoder:
         block.require((kind >= 1) & (kind <= 3), lambda i: f"is of an unknown kind, {kind[i]}")
         block.require(side <= 1, lambda i: f"is of an unknown side, {side[i]}")
         is_reject = kind == _REJECT
-        known = np.where(is_reject, mode <= 1, (mode == _NO_MATCHES) | (mode == self._match_modes[side]))
+        known = np.where(is_reject, mode <= 1, (mode == _NONE_MODE) | (mode == self._match_modes[side]))
         block.require(known, lambda i: f"has mode {mode[i]}, which does not occur there in {self.schema.join} joins")
         possible = np.where(is_reject, (partition >= 0) & (offset >= 0), has_row_id(partition, offset))
         block.require(possible, "has no place in its source")
 
-    def _pairs(self, block: Block, records: Ints, tails: Ints) -> pa.RecordBatch:
+    def _matches(self, block: Block, records: Ints, tails: Ints) -> pa.RecordBatch:
         """The matches of rows and of kind 2; holds these records to their exact lengths."""
         header, begins = block.gather(block.starts[records], HEADER), tails[records]
         counts, timed = header["count"].astype(np.int64), header["mode"] == _TIMED
         width, room = np.where(timed, 16, 8), block.ends[records] - begins
         block.require(
-            (counts * width == room) & ((header["mode"] != _NO_MATCHES) | (counts == 0)),
+            (counts * width == room) & ((header["mode"] != _NONE_MODE) | (counts == 0)),
             lambda i: f"has {room[i]} bytes for {counts[i]} matches in mode {header['mode'][i]}",
             at=records,
         )
         total = int(counts.sum())
         if total == 0:
-            return NO_PAIRS
+            return NO_MATCHES
         nth = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
         at = np.repeat(begins, counts) + nth * np.repeat(width, counts)
         other = block.gather(at, _LONG)
@@ -97,7 +97,7 @@ class Decoder:
             beside = np.flatnonzero(np.repeat(timed, counts))
             order[beside] = block.gather(at[beside] + _LONG.itemsize, _LONG)
         columns = np.where(from_left, own, other), np.where(from_left, other, own), order
-        return pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=PAIRS)
+        return pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=MATCHES)
 
 
 def _rejects(block: Block, records: Ints) -> pa.RecordBatch:

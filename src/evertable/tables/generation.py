@@ -103,7 +103,7 @@ class GenerationTables:
             before = len(self.joined.index)
             fresh = [self._add_rows(side, changes.rows[side], version) for side in Side]
             grown = len(self.joined.index) > before
-            matched = self._add_matches(changes.pairs, (fresh[0], fresh[1]), version)
+            matched = self._add_matches(changes.matches, (fresh[0], fresh[1]), version)
             if grown or matched:
                 self.joined.version = version
             rejected = self._add_rejects(changes.rejects)

@@ -186,7 +186,7 @@ class _Following:
             while not (self.caught_up.done or stop.is_set()):
                 if changes := self.poll(show=everything):
                     rows += sum(batch.num_rows for batch in changes.rows)
-                    matches += changes.pairs.num_rows
+                    matches += changes.matches.num_rows
                     rejects += changes.rejects.num_rows
                     self.caught_up.saw(changes)
                 self.caught_up.read_to(self._reader.positions)
@@ -243,7 +243,7 @@ def _lines(config: Config, changes: Changes) -> Iterator[str]:
         for row, _, *values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             cells = "  ".join(f"[dim]{plain(c)}[/] {plain(str(v))}" for c, v in zip(columns, values, strict=True))
             yield f"[cyan]{name:<{width}}[/] {place(row):>8}  {cells}"
-    for pair in changes.pairs.to_pylist():
+    for pair in changes.matches.to_pylist():
         yield f"[green]{'match':<{width}}[/] {names[0]} {place(pair['left'])} ↔ {names[1]} {place(pair['right'])}"
     for reject in changes.rejects.to_pylist():
         where = f"{names[reject['side']]} {reject['partition']}@{reject['offset']}"
