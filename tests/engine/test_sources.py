@@ -73,8 +73,8 @@ def test_what_was_deleted_from_a_topic_is_not_awaited(
         caught_up = generation.built.caught_up()
         generation.read_until(lambda: len(generation.seen) >= 3)
         for changes in generation.changes:
-            caught_up.saw(changes)
-        assert caught_up.done
+            caught_up.add(changes)
+        assert caught_up.is_done
         assert sorted(generation.seen) == [(0, 0, 7), (0, 0, 8), (0, 0, 9)]
 
 

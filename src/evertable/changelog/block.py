@@ -36,7 +36,7 @@ class Block:
         self.origin = origin
 
     @classmethod
-    def laid(cls, values: Sequence[bytes | None], origin: Origin) -> Self:
+    def end_to_end(cls, values: Sequence[bytes | None], origin: Origin) -> Self:
         """These values, end to end."""
         laid = pa.array(values, pa.binary())
         if isinstance(laid, pa.ChunkedArray):  # as it does not fit into one array

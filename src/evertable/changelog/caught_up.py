@@ -27,7 +27,7 @@ class CatchUpProgress:
         return self.reached / self.awaited if self.awaited else 1.0
 
 
-class Reached:
+class SourcePositions:
     """How far each source partition has come, by the records that were seen of it."""
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Reached:
         """The offset behind the greatest one seen."""
         return dict(self._ends)
 
-    def saw(self, changes: Changes) -> None:
+    def add(self, changes: Changes) -> None:
         for side, partitions, offsets in _records_of(changes):
             for partition in np.unique(partitions).tolist():
                 end = int(offsets[partitions == partition].max()) + 1
@@ -58,18 +58,18 @@ def _records_of(changes: Changes) -> Iterator[tuple[Side, Ints, Ints]]:
 class CaughtUp:
     """Watches a generation's changelog until it has shown all that its topics held when the build began.
 
-    Feed it what was read (:meth:`saw`, then :meth:`read_to`) and what the engine committed (:meth:`committed`), in any
+    Feed it what was read (:meth:`add`, then :meth:`read_to`) and what the engine committed (:meth:`committed`), in any
     order. A partition that is covered is forgotten; once all are, every call returns at once.
 
-    ``begun_again`` says if the query was started more than once. From then on only commits count: rows of two tries
+    ``was_restarted`` says if the query was started more than once. From then on only commits count: rows of two tries
     may be all that there are, while a pair of them is yet to be written by the second.
     """
 
     def __init__(
-        self, targets: Mapping[SourcePartition, Span], begun_again: Callable[[], bool] = lambda: False
+        self, targets: Mapping[SourcePartition, Span], was_restarted: Callable[[], bool] = lambda: False
     ) -> None:
         self._targets = targets
-        self._begun_again = begun_again
+        self._was_restarted = was_restarted
         self._only_commits = False
         self._awaited = sum(span.offsets for span in targets.values())
         self._open = {target: Coverage(span) for target, span in targets.items()}
@@ -78,7 +78,7 @@ class CaughtUp:
         self._positions: dict[int, int] = {}
 
     @property
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         return not self._open
 
     @property
@@ -91,14 +91,14 @@ class CaughtUp:
         ahead = sum(coverage.span.last - coverage.highest for coverage in self._open.values())
         return CatchUpProgress(self._awaited - max(ahead, len(self._open)), self._awaited)
 
-    def saw(self, changes: Changes) -> None:
+    def add(self, changes: Changes) -> None:
         """Counts a batch's rows and rejects."""
-        if self.done:
+        if self.is_done:
             return
-        if not self._only_commits and self._begun_again():
+        if not self._only_commits and self._was_restarted():
             self._await_commits()
         for side, partitions, offsets in _records_of(changes):
-            self._saw(side, partitions, offsets)
+            self._add_offsets(side, partitions, offsets)
         self._settle()
 
     def read_to(self, positions: Mapping[int, int]) -> None:
@@ -113,11 +113,11 @@ class CaughtUp:
                 self._committed.setdefault(target, dict(changelog_end))
         self._settle()
 
-    def _saw(self, side: Side, partitions: Ints, offsets: Ints) -> None:
+    def _add_offsets(self, side: Side, partitions: Ints, offsets: Ints) -> None:
         for target in [target for target in self._open if target[0] == side]:
             mine = offsets[partitions == target[1]]
             coverage = self._open[target]
-            coverage.saw(mine)
+            coverage.add(mine)
             if coverage.is_full and not self._only_commits:
                 del self._open[target]
 
@@ -131,5 +131,5 @@ class CaughtUp:
         for target in list(self._committed.keys() & self._open.keys()):
             ends = self._committed[target].items()
             read = all(self._positions.get(partition, 0) >= end for partition, end in ends)
-            if read and self._open[target].saw_last:
+            if read and self._open[target].has_last:
                 del self._open[target]

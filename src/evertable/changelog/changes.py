@@ -25,13 +25,13 @@ REJECTS = pa.schema(
 )
 
 
-def nothing(schema: pa.Schema) -> pa.RecordBatch:
+def empty_batch(schema: pa.Schema) -> pa.RecordBatch:
     """A batch without rows."""
     return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
 
 
-NO_MATCHES = nothing(MATCHES)
-NO_REJECTS = nothing(REJECTS)
+NO_MATCHES = empty_batch(MATCHES)
+NO_REJECTS = empty_batch(REJECTS)
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Changes:
 
     - ``rows[side]``: ``_id`` (row id), ``_ts`` (the record's timestamp in ms), then the source's columns as configured;
     - ``matches``: ``left``, ``right`` (row ids), ``order_ts`` (in ms, of the chosen row: the right one in ``natural``,
-      the left one in ``asof``; 0 in ``inner`` and ``left``, where nothing is chosen);
+      the left one in ``asof``; 0 in ``inner`` and ``left``, where empty_batch is chosen);
     - ``rejects``: ``side``, ``partition``, ``offset``, ``timestamp`` (ms), ``reason``, ``raw`` (null for a tombstone).
 
     A configured column may itself be called ``_id`` or ``_ts``: take these two by place, not by name.

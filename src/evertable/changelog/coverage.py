@@ -51,7 +51,7 @@ class Coverage:
         return len(self._full) == (self.span.offsets + CHUNK - 1) // CHUNK
 
     @property
-    def saw_last(self) -> bool:
+    def has_last(self) -> bool:
         return self.highest == self.span.last
 
     @property
@@ -59,7 +59,7 @@ class Coverage:
         """How many chunks are held in memory."""
         return len(self._open)
 
-    def saw(self, offsets: Ints) -> None:
+    def add(self, offsets: Ints) -> None:
         """Notes these offsets; those outside of the span do not count."""
         offsets = offsets[(offsets >= self.span.first) & (offsets <= self.span.last)]
         if len(offsets) == 0:

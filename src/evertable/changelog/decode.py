@@ -43,7 +43,7 @@ class Decoder:
 
         ``origin`` tells, for that error, where the i-th value came from.
         """
-        block = records_of(Block.laid(values, origin))
+        block = records_of(Block.end_to_end(values, origin))
         block.require(block.lengths >= HEADER.itemsize, lambda i: f"has only {block.lengths[i]} bytes")
         header = block.gather(block.starts, HEADER)
         self._check(block, header)

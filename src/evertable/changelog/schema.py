@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evertable.changelog.changes import nothing
+from evertable.changelog.changes import empty_batch
 from evertable.schema.columns import Column, ColumnType, Kind
 from evertable.schema.joins import JoinType
 
@@ -110,7 +110,7 @@ class RowLayout:
                 *(pa.field(column.name, arrow_type(column.type)) for column in self.columns),
             ]
         )
-        self.empty = nothing(self.arrow)
+        self.empty = empty_batch(self.arrow)
 
 
 def field(column: int) -> str:

@@ -12,7 +12,6 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import ConfigResource, NewTopic, ResourceType
 
-from evertable.changelog.names import generation_of, topic_name
 from evertable.errors import KafkaUnreachableError, NotEnoughBrokersError, TopicExistsError, TopicNotFoundError
 from evertable.kafka.admin import Admin
 from evertable.kafka.consumer import GRACE_S
@@ -26,6 +25,21 @@ KAFKAS_MAX_MESSAGE_BYTES = 1_048_588
 TIMEOUT_S = 30.0
 _MOST_BYTES = 2**31 - 1
 _LOOK_AGAIN_S = 0.02
+
+
+def topic_name(prefix: str, app: str, generation: int) -> str:
+    """Returns the name of a generation's changelog, such as ``evertable.demo.g000007``."""
+    if generation < 1:
+        raise ValueError(f"generations are numbered from 1, not {generation}")
+    return f"{prefix}.{app}.g{generation:06d}"
+
+
+def generation_of(prefix: str, app: str, topic: str) -> int | None:
+    """Returns the generation whose changelog this topic is; None if it is not a changelog of that app."""
+    digits = topic.removeprefix(f"{prefix}.{app}.g")
+    if not (digits.isascii() and digits.isdecimal() and int(digits) > 0):
+        return None
+    return int(digits) if topic == topic_name(prefix, app, int(digits)) else None
 
 
 @dataclass(frozen=True)

@@ -24,16 +24,16 @@ _GROWTH = 16
 
 
 @dataclass(frozen=True)
-class Extent:
+class PartitionBacklog:
     """One partition: the offset at which its query starts, and the readable records from there to its end, if any."""
 
     start: int
     span: Span | None
 
 
-def find_extents(
+def find_backlog(
     properties: Mapping[str, Any], topic: str, start: Start, *, timeout_s: float = 30.0
-) -> dict[int, Extent]:
+) -> dict[int, PartitionBacklog]:
     """The extent of each partition, as a plain ``read_committed`` consumer sees it.
 
     The end of a partition may be a transaction marker, an aborted transaction or a gap, and its beginning too; so the
@@ -41,7 +41,7 @@ def find_extents(
     """
     consumer = GrouplessConsumer(properties, _PROBING)
     try:
-        return _Ends(consumer, topic, timeout_s).extents(start)
+        return _BacklogProbe(consumer, topic, timeout_s).backlog(start)
     except KafkaException as error:
         raise consumer.error(error.args[0], topic) from error
     finally:
@@ -59,7 +59,7 @@ def find_last_records(
     """The offset of the last readable record from ``begins`` on and before ``ends``, by partition that has one."""
     consumer = GrouplessConsumer(properties, _PROBING)
     try:
-        return _Ends(consumer, topic, timeout_s).last_records(begins, ends)
+        return _BacklogProbe(consumer, topic, timeout_s).last_records(begins, ends)
     except KafkaException as error:
         raise consumer.error(error.args[0], topic) from error
     finally:
@@ -77,17 +77,17 @@ def partitions_with_records(
     """The partitions that have a readable record between these offsets: not only markers, aborted or compacted ones."""
     consumer = GrouplessConsumer(properties, _PROBING)
     try:
-        return _Ends(consumer, topic, timeout_s).with_records(begins, ends)
+        return _BacklogProbe(consumer, topic, timeout_s).with_records(begins, ends)
     except KafkaException as error:
         raise consumer.error(error.args[0], topic) from error
     finally:
         consumer.close()
 
 
-class _Ends(Probe):
+class _BacklogProbe(Probe):
     """One look at where a topic's records begin and end."""
 
-    def extents(self, start: Start) -> dict[int, Extent]:
+    def backlog(self, start: Start) -> dict[int, PartitionBacklog]:
         partitions = self._consumer.partitions(self._topic, self._left(), GRACE_S)
         bounds = self._bounds(partitions)
         ends = {partition: end for partition, (_, end) in bounds.items()}
@@ -99,7 +99,7 @@ class _Ends(Probe):
             case _:
                 starts = self._starts_at(start.timestamp_ms or 0, ends)
         spans = self._spans(starts, ends) if start != Start.LATEST else {}
-        return {partition: Extent(starts[partition], spans.get(partition)) for partition in partitions}
+        return {partition: PartitionBacklog(starts[partition], spans.get(partition)) for partition in partitions}
 
     def with_records(self, begins: Mapping[int, int], ends: Mapping[int, int]) -> set[int]:
         return set(self._scan(begins, ends, stop_at_first=True))
