@@ -148,20 +148,20 @@ REJECT = Encoder(users_and_accounts()).reject(SourceRef(RIGHT, 3, 99, 5), "INVAL
         (b"", "has only 0 bytes"),
         (ROW[:27], "has only 27 bytes"),
         (broken(ROW, 0, b"\x01"), "has format version 1; this program reads version 2"),
-        (broken(ROW, 1, b"\x05"), "is of an unknown kind, 5"),
-        (broken(ROW, 2, b"\x02"), "is of an unknown side, 2"),
-        (broken(ROW, 3, b"\x02"), "has mode 2, which does not occur there in inner joins"),
+        (broken(ROW, 1, b"\x05"), "has the unknown kind 5"),
+        (broken(ROW, 2, b"\x02"), "has the unknown side 2"),
+        (broken(ROW, 3, b"\x02"), "has mode 2, which its kind and side do not have in inner joins"),
         (broken(ROW, 3, b"\x00"), "has 8 bytes for 1 matches in mode 0"),
         (broken(ROW, 4, b"\xff\xff\xff\xff"), "has 8 bytes for 4294967295 matches in mode 1"),
-        (broken(ROW, 8, (-1).to_bytes(8, "little", signed=True)), "has no place in its source"),
-        (ROW[:40], "lacks 5 bytes of its columns"),
+        (broken(ROW, 8, (-1).to_bytes(8, "little", signed=True)), "has an impossible partition or offset"),
+        (ROW[:40], "is 5 bytes too short for its columns"),
         (broken(ROW, 29, b"\xff\x00\x00\x00"), "has a text that ends before it begins"),
-        (broken(ROW, 33, b"\xff\x00\x00\x00"), "has a text that ends behind it"),
-        (broken(ROW, 29, b"\x01\x00\x00\x00"), "has a value for 'userId' that is no string"),
+        (broken(ROW, 33, b"\xff\x00\x00\x00"), "has a text that ends after the record"),
+        (broken(ROW, 29, b"\x01\x00\x00\x00"), "has an invalid string in column 'userId'"),
         (ROW + b"\x00", "has 9 bytes for 1 matches in mode 1"),
         (ROW[:-8] + b"\xff" * 8, "matches a negative row id"),
         (broken(REJECT, 4, b"\xff\x00\x00\x00"), "has a reason of 255 bytes"),
-        (broken(REJECT, 4, b"\x0f\x00\x00\x00"), "has a reason that is no UTF-8"),
+        (broken(REJECT, 4, b"\x0f\x00\x00\x00"), "has a reason that is not valid UTF-8"),
         (broken(REJECT, 3, b"\x01"), "keeps 1 of its value"),
         (REJECT + b"x" * 1024, "keeps 1025 of its value"),
     ],
@@ -172,17 +172,17 @@ def test_a_record_that_cannot_be_read_is_named(record: bytes, what: str) -> None
     with pytest.raises(ChangelogError, match=what) as raised:
         decoder.decode([ROW, record, ROW], lambda i: f"record at topic[0], offset {i}")
     assert "record at topic[0], offset 1" in str(raised.value)
-    if len(record) >= HEADER.itemsize and "no place" not in what:
+    if len(record) >= HEADER.itemsize and "impossible" not in what:
         assert "partition 3, offset 99" in str(raised.value)
 
 
 @pytest.mark.parametrize(
     ("type_", "entry", "what"),
     [
-        ("boolean", b"\x02", "has 2 for the boolean 'value'"),
-        ("float", b"\x00\x00\x80\x7f", "has inf for the number 'value'"),
-        ("double", b"\x00\x00\x00\x00\x00\x00\xf8\x7f", "has nan for the number 'value'"),
-        ("decimal(3,1)", (1000).to_bytes(16, "little"), r"has a value for 'value' that is no decimal\(3,1\)"),
+        ("boolean", b"\x02", "has 2 in boolean column 'value'"),
+        ("float", b"\x00\x00\x80\x7f", "has inf in number column 'value'"),
+        ("double", b"\x00\x00\x00\x00\x00\x00\xf8\x7f", "has nan in number column 'value'"),
+        ("decimal(3,1)", (1000).to_bytes(16, "little"), r"has an invalid decimal\(3,1\) in column 'value'"),
     ],
 )
 def test_a_value_that_its_column_cannot_hold_is_named(type_: str, entry: bytes, what: str) -> None:
@@ -234,13 +234,13 @@ END = 28 + 3 * 4
         (broken(BATCH, 4, b"\x00"), f"has {len(BATCH)} bytes for a batch of 0 records"),
         (broken(BATCH, 4, b"\xff\xff\xff\xff"), f"has {len(BATCH)} bytes for a batch of 4294967295 records"),
         (BATCH[: END - 1], f"has {END - 1} bytes for a batch of 3 records"),
-        (BATCH[:-1], "has a record that ends elsewhere"),
-        (broken(BATCH, 28, b"\xff\xff\xff\xff"), "has a record that ends elsewhere"),
-        (broken(BATCH, 32, b"\x00\x00\x00\x00"), "has a record that ends elsewhere"),
-        (BATCH + b"x", "goes on behind its last record"),
+        (BATCH[:-1], "has a record that ends out of bounds"),
+        (broken(BATCH, 28, b"\xff\xff\xff\xff"), "has a record that ends out of bounds"),
+        (broken(BATCH, 32, b"\x00\x00\x00\x00"), "has a record that ends out of bounds"),
+        (BATCH + b"x", "has bytes after its last record"),
         (batch([ROW, b""]), "has only 0 bytes"),
         (batch([ROW, broken(ROW, 0, b"\x01")]), "has format version 1"),
-        (batch([ROW, batch([ROW])]), "is of an unknown kind, 4"),
+        (batch([ROW, batch([ROW])]), "has the unknown kind 4"),
     ],
 )
 def test_a_batch_that_cannot_be_taken_apart_is_named(message: bytes, what: str) -> None:

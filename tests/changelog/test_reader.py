@@ -200,7 +200,7 @@ def test_a_reader_that_was_opened_again_loses_and_repeats_nothing(
     produce(topic, [row(i) for i in range(5)])
     reader = read(topic)
     found = left_ids(reader, 2)
-    assert reader._waiting
+    assert reader._undecoded
     reader.reopen()
     assert found + left_ids(reader, 5 - len(found)) == list(range(5))
 
@@ -209,7 +209,7 @@ def test_nothing_is_lost_by_asking_after_a_topic_in_vain(
     read: Open, new_topic: MakeTopic, produce: Produce, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What comes in while a slow broker is asked is still read, and once."""
-    monkeypatch.setattr("evertable.changelog.reader._ASK_TIMEOUT_S", 0.001)
+    monkeypatch.setattr("evertable.changelog.reader._CHECK_TIMEOUT_S", 0.001)
     topic, found = new_topic(), list[int]()
     reader = read(topic, check_s=0)
 
