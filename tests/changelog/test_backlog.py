@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
-from tests.changelog.conftest import Produce, produce_to
+from tests.changelog.producer import Produce, produce_to
 
 from evertable.broker import EmbeddedBroker
 from evertable.changelog.backlog import PartitionBacklog, find_backlog

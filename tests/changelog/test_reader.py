@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
-from tests.changelog.conftest import Produce, produce_to
 from tests.changelog.encoder import Encoder, Match, SourceRef
+from tests.changelog.producer import Produce, produce_to
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker

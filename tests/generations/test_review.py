@@ -8,7 +8,7 @@ from typing import Any
 from tests.changelog.encoder import Encoder, SourceRef
 from tests.generations.test_lifecycle import live_on
 from tests.reference.histories import COLUMNS
-from tests.tables.test_generation import INPUTS
+from tests.tables.contents import INPUTS
 
 from evertable.changelog.decode import Decoder
 from evertable.changelog.schema import ChangelogSchema, Side

@@ -24,7 +24,7 @@ KAFKAS_MAX_MESSAGE_BYTES = 1_048_588
 
 TIMEOUT_S = 30.0
 _MAX_LIMIT = 2**31 - 1
-_POLL_S = 0.02
+_LOOK_AGAIN_S = 0.02
 
 
 def topic_name(prefix: str, app: str, generation: int) -> str:
@@ -66,7 +66,7 @@ def largest_message(
         except TopicNotFoundError:
             if time.monotonic() >= deadline:
                 raise
-        time.sleep(_POLL_S)
+        time.sleep(_LOOK_AGAIN_S)
 
 
 def _largest_message(admin: Admin, asked: list[ConfigResource], timeout_s: float) -> int:
@@ -138,7 +138,7 @@ class ChangelogTopics:
         except TopicExistsError:
             if not may_exist:
                 raise
-        self._await_partitions(admin, name, self._partitions, timeout_s)
+        self._await(admin, name, self._partitions, timeout_s)
         return ChangelogTopic(name, limit, self._partitions)
 
     def find(
@@ -153,7 +153,7 @@ class ChangelogTopics:
         name = topic_name(self.prefix, self.app, generation)
         partitions = _partitions_of(admin or Admin(self._properties), name, timeout_s)
         if not partitions:
-            raise TopicNotFoundError(f"The changelog '{name}' was deleted.", "The generation is rebuilt.")
+            raise TopicNotFoundError(f"The changelog '{name}' is gone.", "Its generation is built anew.")
         return ChangelogTopic(name, _limit(largest_source_message), partitions)
 
     def delete(self, generation: int) -> None:
@@ -167,8 +167,8 @@ class ChangelogTopics:
             answer = admin.client.delete_topics([name], request_timeout=TIMEOUT_S)[name]
             self._result(admin, name, answer, "Delete")
         except TopicNotFoundError:
-            log.debug("Topic '%s' does not exist, so it was not deleted", name)
-        self._await_partitions(admin, name, 0, TIMEOUT_S)
+            log.debug("There was no topic '%s' to delete", name)
+        self._await(admin, name, 0, TIMEOUT_S)
 
     def list(self) -> dict[int, str]:
         """Returns the names of the app's changelogs, by generation."""
@@ -186,22 +186,23 @@ class ChangelogTopics:
         except KafkaException as problem:
             error: KafkaError = problem.args[0]
             if error.code() == KafkaError.TOPIC_ALREADY_EXISTS:
-                raise TopicExistsError(f"The topic '{name}' already exists.", "Use the next generation.") from problem
+                raise TopicExistsError(
+                    f"The topic '{name}' is there already.", "Take the next generation."
+                ) from problem
             if error.code() == KafkaError.INVALID_REPLICATION_FACTOR:
                 raise NotEnoughBrokersError(name, self._replication, error.str()) from problem
             raise admin.explain(problem, name, right) from problem
 
-    def _await_partitions(self, admin: Admin, name: str, partitions: int, timeout_s: float) -> None:
-        """Waits until the topic has so many partitions, as brokers learn of new and deleted topics with a delay."""
+    def _await(self, admin: Admin, name: str, partitions: int, timeout_s: float) -> None:
+        """Brokers learn of a new or a deleted topic a little later; until then it looks as it did before."""
         deadline = time.monotonic() + timeout_s
         while _partitions_of(admin, name, timeout_s) != partitions:
             if time.monotonic() > deadline:
-                change = "created" if partitions else "deleted"
                 raise KafkaUnreachableError(
-                    f"Kafka at {admin.servers} has not {change} the topic '{name}' after {timeout_s:.0f} s.",
+                    f"Kafka at {admin.servers} still does not show '{name}' with {partitions} partitions.",
                     "Check that all brokers are up.",
                 )
-            time.sleep(_POLL_S)
+            time.sleep(_LOOK_AGAIN_S)
 
 
 def _partitions_of(admin: Admin, name: str, timeout_s: float) -> int:
