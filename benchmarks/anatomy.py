@@ -121,7 +121,7 @@ def anatomy(bench: Bench, config: Config, messages: int) -> None:
     """Folds a generation until it is caught up, then follows records through it and prints a table."""
     catalog = Catalog(["final_ui"])
     left, right = (Input(one.name, one.topic, one.key, one.columns) for one in (config.left, config.right))
-    tables = GenerationTables(left, right, config.join.type, catalog.ring)
+    tables = GenerationTables(left, right, config.join.type, catalog.notify)
     catalog.publish(1, {"final_ui": tables.joined})
 
     def sample(reader: ChangelogReader) -> None:

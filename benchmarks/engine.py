@@ -78,16 +78,16 @@ class Bench:
             cpu, own = machine.tree_cpu_seconds(self._engine.pid or 0), time.process_time()
             begin = time.perf_counter()
             self._engine.start(built.spec)
-            while not caught_up.done:
+            while not caught_up.is_done:
                 if changes := reader.poll(1.0):
                     result.first_s = result.first_s or time.perf_counter() - begin
                     result.rows += sum(batch.num_rows for batch in (*changes.rows, changes.rejects))
-                    result.matches += changes.pairs.num_rows
-                    caught_up.saw(changes)
+                    result.matches += changes.matches.num_rows
+                    caught_up.add(changes)
                     fold(changes)
             result.seconds = time.perf_counter() - begin
             while changes := reader.poll(1.0):  # matches that follow the last row
-                result.matches += changes.pairs.num_rows
+                result.matches += changes.matches.num_rows
                 fold(changes)
                 result.seconds = time.perf_counter() - begin
             result.engine_cpu_s = machine.tree_cpu_seconds(self._engine.pid or 0) - cpu

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from evertable.changelog.changes import NO_PAIRS, NO_REJECTS, PAIRS, Changes
+from evertable.changelog.changes import MATCHES, NO_MATCHES, NO_REJECTS, Changes
 from evertable.changelog.schema import ChangelogSchema
 from evertable.schema.columns import Column, ColumnType
 from evertable.schema.joins import JoinType
@@ -35,7 +35,7 @@ def changes(join: JoinType, users: int = USERS, accounts: int = ACCOUNTS) -> Ite
         text = [f"user-{i:08}" for i in ids]
         names = [f"Name{i % 9973} Surname{i % 99991}" for i in ids]
         arrays = [ids, ids + 1_700_000_000_000, text, names, [f"{name}@example.com" for name in text], ids % 90]
-        yield Changes((_batch(arrays, layouts[0].arrow), layouts[1].empty), NO_PAIRS, NO_REJECTS, BATCH)
+        yield Changes((_batch(arrays, layouts[0].arrow), layouts[1].empty), NO_MATCHES, NO_REJECTS, BATCH)
     for start in range(0, accounts, BATCH):
         ids = np.arange(start, start + BATCH)
         kinds = np.array(["chq", "sav", "loan", "card"])[ids % 4]
@@ -70,7 +70,7 @@ def _accounts(
     times = ids + 1_700_000_100_000
     rows = _batch([ids, times, [f"user-{i:08}" for i in owners], kinds, balances], right.arrow)
     order = times if join is JoinType.NATURAL else owners + 1_700_000_000_000
-    return Changes((left.empty, rows), _batch([owners, ids, order], PAIRS), NO_REJECTS, len(ids))
+    return Changes((left.empty, rows), _batch([owners, ids, order], MATCHES), NO_REJECTS, len(ids))
 
 
 def _batch(arrays: Sequence[object], schema: pa.Schema) -> pa.RecordBatch:

@@ -30,7 +30,7 @@ from evertable.protocol.page import PageRows, page_tail
 from evertable.protocol.values import rows_of
 from evertable.schema.joins import JoinType
 from evertable.tables.generation import GenerationTables
-from evertable.tables.join_table import JoinedTable
+from evertable.tables.joined_table import JoinedTable
 from evertable.tables.table import Slots
 
 PAGE, PAGES = 100, 500

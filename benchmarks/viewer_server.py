@@ -81,7 +81,7 @@ class Flips:
 def serve(join: JoinType, accounts: int, touched: int, rate: int, generations: int) -> None:
     allow_many_files()
     catalog = Catalog(["users_ui", "accounts_ui", "final_ui"])
-    made = [folded(join, accounts=accounts, on_change=catalog.ring) for _ in range(generations)]
+    made = [folded(join, accounts=accounts, on_change=catalog.notify) for _ in range(generations)]
     named: list[dict[str, Table]] = [
         {"users_ui": one.left, "accounts_ui": one.right, "final_ui": one.joined} for one in made
     ]

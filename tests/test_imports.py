@@ -18,7 +18,7 @@ SHELLS = {
     "engine/session.py": {"pyspark"},
     "engine/child.py": {"pyspark"},
     "changelog/reader.py": {"confluent_kafka"},
-    "changelog/targets.py": {"confluent_kafka"},
+    "changelog/backlog.py": {"confluent_kafka"},
     "changelog/topics.py": {"confluent_kafka"},
     "control/topic.py": {"confluent_kafka"},
     "control/listener.py": {"confluent_kafka"},

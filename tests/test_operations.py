@@ -12,7 +12,7 @@ import pytest
 import yaml
 from pydantic import SecretStr
 
-from evertable.changelog.names import topic_name
+from evertable.changelog.topics import topic_name
 from evertable.cli.app import build_app
 from evertable.config import KafkaProperties, folders, load
 from evertable.config.models import Changelog

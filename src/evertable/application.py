@@ -55,7 +55,7 @@ from evertable.server.run import Server
 from evertable.shutdown import Shutdown
 from evertable.state.state import AppState
 from evertable.state.state_topic import StateTopic
-from evertable.tables.catalog import Bell, Catalog
+from evertable.tables.catalog import Catalog, Notifier
 from evertable.tables.table import Table
 
 FLIP_S = 30.0
@@ -87,15 +87,15 @@ class Application:
         self._on_up = on_up
         self._fenced: FencedError | None = None
 
-        keys, bell = keys_of(config), Bell()
+        keys, changes = keys_of(config), Notifier()
         self._shutdown = Shutdown()
         self._events = EventQueue()
         self._watch = TopicWatch(self._events.post)
         self.board = Board(self._watch)
-        self._status_tables = StatusTables(keys, bell.ring)
+        self._status_tables = StatusTables(keys, changes.notify)
         self._patience = Patience(self._shutdown, self._status_tables.report)
         names = [config.table_of(config.left), config.table_of(config.right), config.joined_table, DEAD_LETTERS]
-        self.catalog = Catalog(names, self._status_tables.tables, bell=bell)
+        self.catalog = Catalog(names, self._status_tables.tables, changes=changes)
         self._control = ControlTopic(config.kafka, config.control.topic) if config.control.enabled else None
         self._writer = Writer(self._control) if self._control else None
         self._requests = ControlRequests(keys, self._writer, self._events, self.board)
@@ -156,7 +156,7 @@ class Application:
                 self._patience.until_done(opening)
                 checkpoints = self._patience.until_kafka_answers(partial(self._checkpoints, state_topic.topic))
                 topics = changelog_topics(config)
-                context = GenerationContext(config, topics, engine, checkpoints, self.catalog.ring, self._counters)
+                context = GenerationContext(config, topics, engine, checkpoints, self.catalog.notify, self._counters)
                 self._drive(context, state, state_topic, state_writer, hub, ends)
             if self._fenced is not None:
                 raise self._fenced

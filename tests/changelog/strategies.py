@@ -8,9 +8,9 @@ from decimal import Decimal
 from typing import Any
 
 from hypothesis import strategies as st
+from tests.changelog.encoder import Encoder, Match, SourceRef, row_id
 
-from evertable.changelog.encode import Encoder, Match, RecordOf
-from evertable.changelog.ids import MAX_OFFSET, MAX_PARTITION, row_id
+from evertable.changelog.ids import MAX_OFFSET, MAX_PARTITION
 from evertable.changelog.schema import MAX_RAW, ChangelogSchema, Side
 from evertable.schema.columns import Column, ColumnType, Kind
 from evertable.schema.joins import JoinType
@@ -67,7 +67,7 @@ _PLAIN: dict[Kind, st.SearchStrategy[Any]] = {
 
 @dataclass(frozen=True)
 class Row:
-    of: RecordOf
+    of: SourceRef
     values: list[Any]
     matches: list[Match]
 
@@ -77,7 +77,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Matches:
-    of: RecordOf
+    of: SourceRef
     matches: list[Match]
 
     def encode(self, encoder: Encoder) -> bytes:
@@ -86,7 +86,7 @@ class Matches:
 
 @dataclass(frozen=True)
 class Reject:
-    of: RecordOf
+    of: SourceRef
     reason: str
     raw: bytes | None
 
@@ -100,11 +100,11 @@ Record = Row | Matches | Reject
 def records(schema: ChangelogSchema) -> st.SearchStrategy[Record]:
     """Any record that a changelog of this schema may hold."""
     of = st.builds(
-        RecordOf, st.sampled_from(Side), st.integers(0, MAX_PARTITION), st.integers(0, MAX_OFFSET), timestamps
+        SourceRef, st.sampled_from(Side), st.integers(0, MAX_PARTITION), st.integers(0, MAX_OFFSET), timestamps
     )
     matches = st.lists(st.builds(Match, ids, timestamps), max_size=3)
 
-    def row(of: RecordOf) -> st.SearchStrategy[Row]:
+    def row(of: SourceRef) -> st.SearchStrategy[Row]:
         columns = schema.layouts[of.side].columns
         drawn = st.tuples(*(values(column.type) for column in columns)).map(list)
         return st.builds(Row, st.just(of), drawn, matches)

@@ -9,12 +9,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.changelog.encoder import Encoder, Match, SourceRef, batch, row_id
 from tests.changelog.strategies import Matches, Record, Reject, Row, schemas_and_records
 
 from evertable.changelog.changes import Changes
 from evertable.changelog.decode import Decoder
-from evertable.changelog.encode import Encoder, Match, RecordOf, batch
-from evertable.changelog.ids import row_id
 from evertable.changelog.schema import HEADER, MAX_MATCHES, ChangelogSchema, Side
 from evertable.errors import ChangelogError
 from evertable.schema.columns import Column, ColumnType
@@ -38,7 +37,7 @@ def expected_rows(records: list[Record], side: Side) -> list[list[Any]]:
     return [[row_id(row.of.partition, row.of.offset), row.of.timestamp, *row.values] for row in rows]
 
 
-def expected_pairs(schema: ChangelogSchema, records: list[Record]) -> list[tuple[int, int, int]]:
+def expected_matches(schema: ChangelogSchema, records: list[Record]) -> list[tuple[int, int, int]]:
     pairs = []
     for record in records:
         if isinstance(record, Reject):
@@ -67,7 +66,7 @@ def test_every_record_comes_back(drawn: tuple[ChangelogSchema, list[Record]]) ->
     for side in Side:
         changes.rows[side].validate(full=True)
         assert plain(changes.rows[side]) == expected_rows(records, side)
-    assert [tuple(pair) for pair in plain(changes.pairs)] == expected_pairs(schema, records)
+    assert [tuple(pair) for pair in plain(changes.matches)] == expected_matches(schema, records)
     rejects = [record for record in records if isinstance(record, Reject)]
     assert plain(changes.rejects) == [[*reject.of, reject.reason, reject.raw] for reject in rejects]
     assert changes.records == len(records)
@@ -76,7 +75,7 @@ def test_every_record_comes_back(drawn: tuple[ChangelogSchema, list[Record]]) ->
 def test_the_bytes_of_a_row_are_those_of_the_document() -> None:
     """A row of the format's document, written by hand."""
     schema = users_and_accounts(JoinType.NATURAL)
-    record = Encoder(schema).row(RecordOf(LEFT, 2, 5, 1000), ["u1", None, 42], [Match(7, 900), Match(8, 901)])
+    record = Encoder(schema).row(SourceRef(LEFT, 2, 5, 1000), ["u1", None, 42], [Match(7, 900), Match(8, 901)])
     header = bytes([2, 1, 0, 2]) + (2).to_bytes(4, "little")
     header += (5).to_bytes(8, "little") + (1000).to_bytes(8, "little") + (2).to_bytes(4, "little")
     body = bytes([0b010]) + (2).to_bytes(4, "little") + (2).to_bytes(4, "little") + (42).to_bytes(8, "little") + b"u1"
@@ -112,25 +111,25 @@ def test_a_long_list_of_matches_takes_several_records() -> None:
     """No record carries more than 5,000, and together they say the same."""
     schema = users_and_accounts()
     matches = [Match(other, 0) for other in range(2 * MAX_MATCHES + 1)]
-    records = list(Encoder(schema).row_in_chunks(RecordOf(LEFT, 0, 3, 0), ["u", "n", 1], matches))
+    records = list(Encoder(schema).row_in_chunks(SourceRef(LEFT, 0, 3, 0), ["u", "n", 1], matches))
     assert len(records) == 3
     changes = Decoder(schema).decode(records)
     assert changes.rows[LEFT].num_rows == 1
-    assert changes.pairs.column("right").to_pylist() == list(range(2 * MAX_MATCHES + 1))
-    assert set(changes.pairs.column("left").to_pylist()) == {3}
+    assert changes.matches.column("right").to_pylist() == list(range(2 * MAX_MATCHES + 1))
+    assert set(changes.matches.column("left").to_pylist()) == {3}
 
 
 def test_a_rejects_value_is_kept_to_its_first_kilobyte() -> None:
     """Dead letters must not hold whole documents."""
     schema = users_and_accounts()
-    record = Encoder(schema).reject(RecordOf(RIGHT, 0, 0, 0), "INVALID_JSON: no", b"y" * 5000)
+    record = Encoder(schema).reject(SourceRef(RIGHT, 0, 0, 0), "INVALID_JSON: no", b"y" * 5000)
     assert Decoder(schema).decode([record]).rejects.column("raw").to_pylist() == [b"y" * 1024]
 
 
 def test_a_reject_may_lie_outside_of_the_row_ids() -> None:
     """ID_OUT_OF_RANGE is the very reason of some rejects."""
     schema = users_and_accounts()
-    record = Encoder(schema).reject(RecordOf(LEFT, 600_000, 2**44, 0), "ID_OUT_OF_RANGE: no", b"{}")
+    record = Encoder(schema).reject(SourceRef(LEFT, 600_000, 2**44, 0), "ID_OUT_OF_RANGE: no", b"{}")
     rejects = Decoder(schema).decode([record]).rejects
     assert (rejects.column("partition")[0].as_py(), rejects.column("offset")[0].as_py()) == (600_000, 2**44)
 
@@ -139,8 +138,8 @@ def broken(record: bytes, at: int, new: bytes) -> bytes:
     return record[:at] + new + record[at + len(new) :]
 
 
-ROW = Encoder(users_and_accounts()).row(RecordOf(LEFT, 3, 99, 5), ["ü1", "Ann", 42], [Match(7, 0)])
-REJECT = Encoder(users_and_accounts()).reject(RecordOf(RIGHT, 3, 99, 5), "INVALID_JSON: é", b"{")
+ROW = Encoder(users_and_accounts()).row(SourceRef(LEFT, 3, 99, 5), ["ü1", "Ann", 42], [Match(7, 0)])
+REJECT = Encoder(users_and_accounts()).reject(SourceRef(RIGHT, 3, 99, 5), "INVALID_JSON: é", b"{")
 
 
 @pytest.mark.parametrize(
@@ -149,20 +148,20 @@ REJECT = Encoder(users_and_accounts()).reject(RecordOf(RIGHT, 3, 99, 5), "INVALI
         (b"", "has only 0 bytes"),
         (ROW[:27], "has only 27 bytes"),
         (broken(ROW, 0, b"\x01"), "has format version 1; this program reads version 2"),
-        (broken(ROW, 1, b"\x05"), "is of an unknown kind, 5"),
-        (broken(ROW, 2, b"\x02"), "is of an unknown side, 2"),
-        (broken(ROW, 3, b"\x02"), "has mode 2, which does not occur there in inner joins"),
+        (broken(ROW, 1, b"\x05"), "has the unknown kind 5"),
+        (broken(ROW, 2, b"\x02"), "has the unknown side 2"),
+        (broken(ROW, 3, b"\x02"), "has mode 2, which its kind and side do not have in inner joins"),
         (broken(ROW, 3, b"\x00"), "has 8 bytes for 1 matches in mode 0"),
         (broken(ROW, 4, b"\xff\xff\xff\xff"), "has 8 bytes for 4294967295 matches in mode 1"),
-        (broken(ROW, 8, (-1).to_bytes(8, "little", signed=True)), "has no place in its source"),
-        (ROW[:40], "lacks 5 bytes of its columns"),
+        (broken(ROW, 8, (-1).to_bytes(8, "little", signed=True)), "has an impossible partition or offset"),
+        (ROW[:40], "is 5 bytes too short for its columns"),
         (broken(ROW, 29, b"\xff\x00\x00\x00"), "has a text that ends before it begins"),
-        (broken(ROW, 33, b"\xff\x00\x00\x00"), "has a text that ends behind it"),
-        (broken(ROW, 29, b"\x01\x00\x00\x00"), "has a value for 'userId' that is no string"),
+        (broken(ROW, 33, b"\xff\x00\x00\x00"), "has a text that ends after the record"),
+        (broken(ROW, 29, b"\x01\x00\x00\x00"), "has an invalid string in column 'userId'"),
         (ROW + b"\x00", "has 9 bytes for 1 matches in mode 1"),
         (ROW[:-8] + b"\xff" * 8, "matches a negative row id"),
         (broken(REJECT, 4, b"\xff\x00\x00\x00"), "has a reason of 255 bytes"),
-        (broken(REJECT, 4, b"\x0f\x00\x00\x00"), "has a reason that is no UTF-8"),
+        (broken(REJECT, 4, b"\x0f\x00\x00\x00"), "has a reason that is not valid UTF-8"),
         (broken(REJECT, 3, b"\x01"), "keeps 1 of its value"),
         (REJECT + b"x" * 1024, "keeps 1025 of its value"),
     ],
@@ -173,23 +172,23 @@ def test_a_record_that_cannot_be_read_is_named(record: bytes, what: str) -> None
     with pytest.raises(ChangelogError, match=what) as raised:
         decoder.decode([ROW, record, ROW], lambda i: f"record at topic[0], offset {i}")
     assert "record at topic[0], offset 1" in str(raised.value)
-    if len(record) >= HEADER.itemsize and "no place" not in what:
+    if len(record) >= HEADER.itemsize and "impossible" not in what:
         assert "partition 3, offset 99" in str(raised.value)
 
 
 @pytest.mark.parametrize(
     ("type_", "entry", "what"),
     [
-        ("boolean", b"\x02", "has 2 for the boolean 'value'"),
-        ("float", b"\x00\x00\x80\x7f", "has inf for the number 'value'"),
-        ("double", b"\x00\x00\x00\x00\x00\x00\xf8\x7f", "has nan for the number 'value'"),
-        ("decimal(3,1)", (1000).to_bytes(16, "little"), r"has a value for 'value' that is no decimal\(3,1\)"),
+        ("boolean", b"\x02", "has 2 in boolean column 'value'"),
+        ("float", b"\x00\x00\x80\x7f", "has inf in number column 'value'"),
+        ("double", b"\x00\x00\x00\x00\x00\x00\xf8\x7f", "has nan in number column 'value'"),
+        ("decimal(3,1)", (1000).to_bytes(16, "little"), r"has an invalid decimal\(3,1\) in column 'value'"),
     ],
 )
 def test_a_value_that_its_column_cannot_hold_is_named(type_: str, entry: bytes, what: str) -> None:
     """A writer that went wrong is found at the reader, not in somebody's table."""
     schema = ChangelogSchema(columns(value=type_), columns(value=type_), JoinType.INNER)
-    record = broken(Encoder(schema).row(RecordOf(LEFT, 3, 99, 5), [None]), 28, b"\x00" + entry)
+    record = broken(Encoder(schema).row(SourceRef(LEFT, 3, 99, 5), [None]), 28, b"\x00" + entry)
     with pytest.raises(ChangelogError, match=what):
         Decoder(schema).decode([record])
 
@@ -198,15 +197,15 @@ def test_nothing_decodes_to_nothing() -> None:
     """An empty batch has all its columns."""
     changes = Decoder(users_and_accounts()).decode([])
     assert isinstance(changes, Changes)
-    assert (changes.rows[LEFT].num_rows, changes.pairs.num_rows, changes.rejects.num_rows) == (0, 0, 0)
+    assert (changes.rows[LEFT].num_rows, changes.matches.num_rows, changes.rejects.num_rows) == (0, 0, 0)
     assert changes.rows[RIGHT].schema.names == ["_id", "_ts", "userId", "balance"]
 
 
 def test_matches_alone_need_no_row() -> None:
     """A record of kind 2 may be read before the row that it belongs to."""
     schema = users_and_accounts(JoinType.ASOF)
-    record = Matches(RecordOf(RIGHT, 0, 1, 50), [Match(9, 40)]).encode(Encoder(schema))
-    assert plain(Decoder(schema).decode([record]).pairs) == [[9, 1, 40]]
+    record = Matches(SourceRef(RIGHT, 0, 1, 50), [Match(9, 40)]).encode(Encoder(schema))
+    assert plain(Decoder(schema).decode([record]).matches) == [[9, 1, 40]]
 
 
 @settings(max_examples=100)
@@ -235,13 +234,13 @@ END = 28 + 3 * 4
         (broken(BATCH, 4, b"\x00"), f"has {len(BATCH)} bytes for a batch of 0 records"),
         (broken(BATCH, 4, b"\xff\xff\xff\xff"), f"has {len(BATCH)} bytes for a batch of 4294967295 records"),
         (BATCH[: END - 1], f"has {END - 1} bytes for a batch of 3 records"),
-        (BATCH[:-1], "has a record that ends elsewhere"),
-        (broken(BATCH, 28, b"\xff\xff\xff\xff"), "has a record that ends elsewhere"),
-        (broken(BATCH, 32, b"\x00\x00\x00\x00"), "has a record that ends elsewhere"),
-        (BATCH + b"x", "goes on behind its last record"),
+        (BATCH[:-1], "has a record that ends out of bounds"),
+        (broken(BATCH, 28, b"\xff\xff\xff\xff"), "has a record that ends out of bounds"),
+        (broken(BATCH, 32, b"\x00\x00\x00\x00"), "has a record that ends out of bounds"),
+        (BATCH + b"x", "has bytes after its last record"),
         (batch([ROW, b""]), "has only 0 bytes"),
         (batch([ROW, broken(ROW, 0, b"\x01")]), "has format version 1"),
-        (batch([ROW, batch([ROW])]), "is of an unknown kind, 4"),
+        (batch([ROW, batch([ROW])]), "has the unknown kind 4"),
     ],
 )
 def test_a_batch_that_cannot_be_taken_apart_is_named(message: bytes, what: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evertable.changelog.ids import MAX_OFFSET, MAX_PARTITION, row_id
+from evertable.changelog.ids import MAX_OFFSET, MAX_PARTITION, row_ids
 from evertable.changelog.schema import (
     HEADER,
     MAX_MATCHES,
@@ -73,5 +73,5 @@ def test_the_numbers_in_the_text() -> None:
     assert f"first {MAX_RAW:,} bytes" in DOCUMENT
     shift = re.search(r"`partition << (\d+) \| offset`", DOCUMENT)
     assert shift is not None
-    assert row_id(1, 0) == 1 << int(shift[1])
+    assert row_ids(np.array([1]), np.array([0])).tolist() == [1 << int(shift[1])]
     assert f"partition ≥ {MAX_PARTITION + 1:,} or offset ≥ 2^{MAX_OFFSET.bit_length()}" in DOCUMENT

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.changelog.encoder import Encoder, Match, SourceRef, batch
 from tests.changelog.strategies import records, schemas
 
 from evertable.changelog.changes import Changes
 from evertable.changelog.decode import Decoder
-from evertable.changelog.encode import Encoder, Match, RecordOf, batch
 from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.errors import ChangelogError
 from evertable.schema.columns import Column, ColumnType
@@ -69,11 +69,11 @@ def test_records_are_decoded_as_if_they_were_alone(drawn: tuple[ChangelogSchema,
         return
     each = [changes for changes in alone if changes is not None]
     assert len(each) == len(values)
-    for part in (*together.rows, together.pairs, together.rejects):
+    for part in (*together.rows, together.matches, together.rejects):
         part.validate(full=True)
     for side in (0, 1):
         assert joined([together.rows[side]]).equals(joined([changes.rows[side] for changes in each]))
-    assert joined([together.pairs]).equals(joined([changes.pairs for changes in each]))
+    assert joined([together.matches]).equals(joined([changes.matches for changes in each]))
     assert joined([together.rejects]).equals(joined([changes.rejects for changes in each]))
 
 
@@ -90,14 +90,14 @@ def test_no_byte_of_a_record_can_do_harm(join: JoinType) -> None:
     columns = tuple(Column(type_, ColumnType.parse(type_)) for type_ in ("string", "boolean", "decimal(5,2)", "json"))
     schema = ChangelogSchema(columns, columns, join)
     decoder, encoder = Decoder(schema), Encoder(schema)
-    of = RecordOf(Side.LEFT, 1, 2, 3)
+    of = SourceRef(Side.LEFT, 1, 2, 3)
     row = encoder.row(of, ["née", True, Decimal("1.25"), "[1]"], [Match(4, 5), Match(6, 7)])
     for record in (row, encoder.matches(of, [Match(4, 5)]), encoder.reject(of, "INVALID_JSON: é", b"{")):
         damages = [record[:end] for end in range(len(record))]
         damages += [record[:at] + bytes([new]) + record[at + 1 :] for at in range(len(record)) for new in _BYTES]
         for value in damages:
             if (changes := decoded(decoder, [row, value, row])) is not None:
-                for batch in (*changes.rows, changes.pairs, changes.rejects):
+                for batch in (*changes.rows, changes.matches, changes.rejects):
                     batch.validate(full=True)
 
 

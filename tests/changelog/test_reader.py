@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
-from tests.changelog.conftest import Produce, produce_to
+from tests.changelog.encoder import Encoder, Match, SourceRef
+from tests.changelog.producer import Produce, produce_to
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
 from evertable.changelog.changes import Changes
-from evertable.changelog.encode import Encoder, Match, RecordOf
 from evertable.changelog.reader import MAX_BYTES, ChangelogReader
 from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.errors import ChangelogError, KafkaUnreachableError, TopicNotFoundError
@@ -30,7 +30,7 @@ ENCODER = Encoder(SCHEMA)
 
 
 def row(offset: int, side: Side = Side.LEFT) -> bytes:
-    return ENCODER.row(RecordOf(side, 0, offset, offset * 1000), [f"user{offset}"], [Match(7, 0)] if side else [])
+    return ENCODER.row(SourceRef(side, 0, offset, offset * 1000), [f"user{offset}"], [Match(7, 0)] if side else [])
 
 
 @pytest.fixture
@@ -60,14 +60,16 @@ def left_ids(reader: ChangelogReader, count: int, wait_s: float = 30) -> list[in
 def test_a_topic_is_read_from_its_beginning(read: Open, new_topic: MakeTopic, produce: Produce) -> None:
     """Rows, pairs and rejects come out; the position moves behind them; then there is nothing."""
     topic = new_topic()
-    reject = ENCODER.reject(RecordOf(Side.RIGHT, 0, 9, 0), "TOMBSTONE: no value", None)
+    reject = ENCODER.reject(SourceRef(Side.RIGHT, 0, 9, 0), "TOMBSTONE: no value", None)
     produce(topic, [row(1), row(2, Side.RIGHT), reject])
     reader = read(topic)
     seen: list[Changes] = []
     while sum(changes.records for changes in seen) < 3:
         seen += filter(None, [reader.poll(30)])
     assert [name for changes in seen for name in changes.rows[0].column("userId").to_pylist()] == ["user1"]
-    assert [pair for changes in seen for pair in changes.pairs.to_pylist()] == [{"left": 7, "right": 2, "order_ts": 0}]
+    assert [pair for changes in seen for pair in changes.matches.to_pylist()] == [
+        {"left": 7, "right": 2, "order_ts": 0}
+    ]
     assert [reason for changes in seen for reason in changes.rejects.column("reason").to_pylist()] == [
         "TOMBSTONE: no value"
     ]
@@ -90,7 +92,7 @@ def test_a_batch_of_large_records_is_bounded_too(read: Open, new_topic: MakeTopi
     """By its size, and a record that is larger than that comes alone; the position keeps step."""
     topic = new_topic(1, **{"max.message.bytes": "10000000"})
     sizes = [5_000_000, 1_000_000, 3_000_000, 3_000_000, 10, 10]
-    values = [ENCODER.row(RecordOf(Side.LEFT, 0, i, 0), ["x" * size]) for i, size in enumerate(sizes)]
+    values = [ENCODER.row(SourceRef(Side.LEFT, 0, i, 0), ["x" * size]) for i, size in enumerate(sizes)]
     produce(topic, values)
     reader = read(topic)
     offset = 0
@@ -198,7 +200,7 @@ def test_a_reader_that_was_opened_again_loses_and_repeats_nothing(
     produce(topic, [row(i) for i in range(5)])
     reader = read(topic)
     found = left_ids(reader, 2)
-    assert reader._waiting
+    assert reader._undecoded
     reader.reopen()
     assert found + left_ids(reader, 5 - len(found)) == list(range(5))
 
@@ -207,7 +209,7 @@ def test_nothing_is_lost_by_asking_after_a_topic_in_vain(
     read: Open, new_topic: MakeTopic, produce: Produce, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What comes in while a slow broker is asked is still read, and once."""
-    monkeypatch.setattr("evertable.changelog.reader._ASK_TIMEOUT_S", 0.001)
+    monkeypatch.setattr("evertable.changelog.reader._CHECK_TIMEOUT_S", 0.001)
     topic, found = new_topic(), list[int]()
     reader = read(topic, check_s=0)
 

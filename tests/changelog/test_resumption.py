@@ -33,5 +33,5 @@ def test_a_changelog_must_be_read_to_its_end_and_show_what_was_committed() -> No
     resumption = ResumeCheck(ChangelogEnd("a", {0: 3}), {(Side.RIGHT, 1): 7})
     assert not resumption.is_read({0: 2}, {(Side.RIGHT, 1): 8})
     assert resumption.is_read({0: 3}, {(Side.RIGHT, 1): 8})
-    with pytest.raises(ChangelogError, match="partition 1 of the right topic, and the changelog shows it to offset 6"):
+    with pytest.raises(ChangelogError, match="partition 1 of the right topic, but the changelog has it up to offset 6"):
         resumption.is_read({0: 3}, {(Side.RIGHT, 1): 7})

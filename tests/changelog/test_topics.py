@@ -12,8 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evertable.broker import EmbeddedBroker
-from evertable.changelog.names import generation_of, topic_name
-from evertable.changelog.topics import KAFKAS_MAX_MESSAGE_BYTES, ChangelogTopic, ChangelogTopics, largest_message
+from evertable.changelog.topics import (
+    KAFKAS_MAX_MESSAGE_BYTES,
+    ChangelogTopic,
+    ChangelogTopics,
+    generation_of,
+    largest_message,
+    topic_name,
+)
 from evertable.errors import NotEnoughBrokersError, TopicExistsError, TopicNotFoundError
 from evertable.kafka.admin import Admin
 

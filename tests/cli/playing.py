@@ -38,7 +38,7 @@ class Played:
         tables = {"orchestrator_status": self.status, "control_raw": self.messages, "generations": self.generations}
         self.catalog = Catalog(["final_ui"], tables)
         for table in tables.values():
-            table._on_change = self.catalog.ring
+            table._on_change = self.catalog.notify
         self.direct = direct
         self.answer: Mapping[str, Any] | EvertableError | None = None
         self.asked: list[Mapping[str, Any]] = []

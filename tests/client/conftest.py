@@ -48,7 +48,7 @@ class LiveServer:
         self.people = BoundedTable(COLUMNS, 100_000)
         self.people.put({"ada": ADA, "bob": BOB})
         self.catalog = Catalog(["later"], {"people": self.people})
-        self.people._on_change = self.catalog.ring
+        self.people._on_change = self.catalog.notify
         self.sockets: Sockets
         self._given = {"port": 0, **given}
         self._running: ServerThread | None = None

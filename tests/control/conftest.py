@@ -13,7 +13,7 @@ from confluent_kafka.admin import (
     ResourcePatternType,
     ResourceType,
 )
-from tests.changelog.conftest import Produce, produce_to
+from tests.changelog.producer import Produce, produce_to
 
 from evertable.broker import EmbeddedBroker
 from evertable.control.topic import ControlTopic

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka.admin import AclOperation, AdminClient, NewPartitions
-from tests.changelog.conftest import Produce, produce_to
+from tests.changelog.producer import Produce, produce_to
 from tests.control.conftest import allow_only, control_topic
 from tests.waiting import wait_until
 

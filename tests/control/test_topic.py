@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AclOperation, AdminClient, ConfigResource, NewPartitions, ResourceType
-from tests.changelog.conftest import Produce
+from tests.changelog.producer import Produce
 from tests.control.conftest import allow_only, control_topic
 from tests.waiting import wait_until
 

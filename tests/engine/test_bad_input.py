@@ -51,4 +51,4 @@ def test_every_kind_of_bad_record_is_rejected_and_its_neighbours_are_not(
         rows = generation.rows(Side.LEFT)
         assert list(rows.values()) == [{"userId": "k", "name": "n", "age": 42}] * len(BAD)
         assert list(generation.rows(Side.RIGHT).values()) == [{"userId": "k", "accountType": None, "balance": 42.0}]
-        assert sum(changes.pairs.num_rows for changes in generation.changes) == len(BAD)
+        assert sum(changes.matches.num_rows for changes in generation.changes) == len(BAD)

@@ -70,7 +70,7 @@ def test_many_matches_come_in_bounded_chunks_before_their_row(new_generation: Ne
         assert fold(JoinType.INNER, generation.changes).pairs == {(offset, 0) for offset in range(many)}
         messages = all_of(generation.config.kafka.for_librdkafka(), generation.built.spec.changelog_topic)
         assert max(map(len, messages)) <= MAX_BATCH
-        records = records_of(Block.laid(messages, str))
+        records = records_of(Block.end_to_end(messages, str))
         found = records.gather(records.starts, HEADER)
         found = found[found["side"] == Side.RIGHT]
         full, rest = divmod(many - 1, MAX_MATCHES)

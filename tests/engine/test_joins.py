@@ -67,7 +67,7 @@ def test_the_empty_string_is_an_ordinary_key_and_null_is_none(new_generation: Ne
         )
         generation.start().read()
         assert_equals_reference(generation, join, random.Random(0))
-        assert sum(changes.pairs.num_rows for changes in generation.changes) == 2
+        assert sum(changes.matches.num_rows for changes in generation.changes) == 2
 
 
 def test_a_late_left_row_revises_only_the_rows_it_takes_over(new_generation: NewGeneration) -> None:
@@ -81,6 +81,6 @@ def test_a_late_left_row_revises_only_the_rows_it_takes_over(new_generation: New
         generation.changes.clear()
         generation.send([Sent(Side.LEFT, row, timestamp=1_700_000_000_016)])
         generation.read()
-        assert [pair for changes in generation.changes for pair in changes.pairs.to_pylist()] == [
+        assert [pair for changes in generation.changes for pair in changes.matches.to_pylist()] == [
             {"left": 2, "right": 2, "order_ts": 1_700_000_000_016}
         ]

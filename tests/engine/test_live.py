@@ -59,7 +59,7 @@ def test_a_viewer_sees_what_is_sent(new_generation: NewGeneration, join: JoinTyp
         generation.build()
         config, warm = generation.config, threading.Event()
         left, right = (Input(s.name, s.topic, s.key, s.columns) for s in (config.left, config.right))
-        tables = GenerationTables(left, right, join, on_change=catalog.ring)
+        tables = GenerationTables(left, right, join, on_change=catalog.notify)
         reader = generation.built.reader(config)
         feed = Feed(reader, tables, generation.built.caught_up(), on_caught_up=warm.set)
         with feed, following(generation, feed), Viewer(server.url) as viewer:

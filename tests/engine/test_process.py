@@ -147,7 +147,7 @@ def test_the_same_program_runs_under_spark_submit(new_generation: NewGeneration,
                 pytest.fail(log.read_text()[-6000:])
             finally:
                 os.killpg(program.pid, signal.SIGTERM)
-        assert sum(changes.pairs.num_rows for changes in generation.changes) == 1
+        assert sum(changes.matches.num_rows for changes in generation.changes) == 1
 
 
 OWNER = """

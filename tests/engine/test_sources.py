@@ -29,7 +29,7 @@ def test_a_timestamp_in_nanoseconds_is_a_reject_and_kills_nothing(
             (0, 0, 0): "TIMESTAMP_OUT_OF_RANGE",
             (0, 0, 1): "TIMESTAMP_OUT_OF_RANGE",
         }
-        assert [pair for changes in generation.changes for pair in changes.pairs.column("left").to_pylist()] == [2]
+        assert [pair for changes in generation.changes for pair in changes.matches.column("left").to_pylist()] == [2]
 
 
 def test_only_committed_transactions_become_rows(
@@ -73,8 +73,8 @@ def test_what_was_deleted_from_a_topic_is_not_awaited(
         caught_up = generation.built.caught_up()
         generation.read_until(lambda: len(generation.seen) >= 3)
         for changes in generation.changes:
-            caught_up.saw(changes)
-        assert caught_up.done
+            caught_up.add(changes)
+        assert caught_up.is_done
         assert sorted(generation.seen) == [(0, 0, 7), (0, 0, 8), (0, 0, 9)]
 
 
@@ -88,4 +88,4 @@ def test_one_topic_may_be_both_sides(new_generation: NewGeneration, new_topic: C
         generation.start()
         generation.read_until(lambda: len(generation.seen) == 2 * len(records))
         generation.read()
-        assert sum(changes.pairs.num_rows for changes in generation.changes) == 2 * 2 * 2
+        assert sum(changes.matches.num_rows for changes in generation.changes) == 2 * 2 * 2

@@ -6,17 +6,17 @@ import queue
 import threading
 
 import pytest
+from tests.changelog.encoder import Encoder, SourceRef
 from tests.reference.histories import COLUMNS, KEY, packed, placed, sampled
 from tests.reference.operator import ModelOperator
 from tests.reference.outcome import expected
-from tests.tables.test_generation import INPUTS, joined_rows, rows_of
+from tests.tables.contents import INPUTS, joined_rows, rows_of
 from tests.waiting import wait_until
 
 from evertable.changelog.caught_up import CaughtUp
 from evertable.changelog.changes import Changes
 from evertable.changelog.coverage import Span
 from evertable.changelog.decode import Decoder
-from evertable.changelog.encode import Encoder, RecordOf
 from evertable.changelog.resumption import ChangelogEnd, ResumeCheck
 from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.errors import ChangelogError, NotAuthorizedError
@@ -102,7 +102,7 @@ def test_what_the_engine_committed_counts() -> None:
     feed = Feed(reader, GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({(Side.LEFT, 0): Span(0, 1)}))
     feed._on_caught_up = told.set
     with feed:
-        last = Encoder(SCHEMA).row(RecordOf(Side.LEFT, 0, 1, 0), ["u1", "Ada", 36])
+        last = Encoder(SCHEMA).row(SourceRef(Side.LEFT, 0, 1, 0), ["u1", "Ada", 36])
         reader.queue.put(Decoder(SCHEMA).decode([last]))
         wait_until(lambda: feed.positions == {(Side.LEFT, 0): 2})
         assert not told.is_set()
@@ -117,7 +117,7 @@ def test_nobody_is_shown_what_the_engine_has_not_committed_once() -> None:
     tables = GenerationTables(*INPUTS, JoinType.LEFT)
     with Feed(reader, tables, CaughtUp({(Side.LEFT, 0): Span(0, 0)}), on_caught_up=told.set) as feed:
         feed.committed({}, {0: reader.read})
-        row = Encoder(SCHEMA).row(RecordOf(Side.LEFT, 0, 0, 0), ["u1", "Ada", 36])
+        row = Encoder(SCHEMA).row(SourceRef(Side.LEFT, 0, 0, 0), ["u1", "Ada", 36])
         reader.queue.put(Decoder(SCHEMA).decode([row]))
         reader.queue.put(Decoder(SCHEMA).decode([row]))
         wait_until(lambda: feed.folded == 2)  # by then it has looked behind the first
@@ -164,7 +164,9 @@ def test_a_commit_counts_once_all_that_was_written_until_then_is_read() -> None:
     with Feed(reader, GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({})) as feed:
         feed.committed({(Side.LEFT, 0): 7}, {0: 1})
         assert feed.positions == {}
-        reader.queue.put(Decoder(SCHEMA).decode([Encoder(SCHEMA).row(RecordOf(Side.LEFT, 0, 3, 0), ["u1", "Ada", 36])]))
+        reader.queue.put(
+            Decoder(SCHEMA).decode([Encoder(SCHEMA).row(SourceRef(Side.LEFT, 0, 3, 0), ["u1", "Ada", 36])])
+        )
         wait_until(lambda: feed.positions == {(Side.LEFT, 0): 7})
 
 
@@ -198,7 +200,9 @@ def test_a_changelog_that_lacks_a_committed_record_is_not_resumed() -> None:
     resumption = ResumeCheck(ChangelogEnd("id", {0: 1}), {(Side.LEFT, 0): 4})
     tables = GenerationTables(*INPUTS, JoinType.LEFT)
     with Feed(reader, tables, CaughtUp({}), on_failure=failures.append, resumption=resumption):
-        reader.queue.put(Decoder(SCHEMA).decode([Encoder(SCHEMA).row(RecordOf(Side.LEFT, 0, 3, 0), ["u1", "Ada", 36])]))
+        reader.queue.put(
+            Decoder(SCHEMA).decode([Encoder(SCHEMA).row(SourceRef(Side.LEFT, 0, 3, 0), ["u1", "Ada", 36])])
+        )
         wait_until(lambda: bool(failures))
     assert "committed offset 4 of partition 0 of the left topic" in str(failures[0])
 

@@ -7,12 +7,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.changelog.encoder import Encoder, SourceRef
 from tests.generations.test_lifecycle import live_on
 from tests.reference.histories import COLUMNS
-from tests.tables.test_generation import INPUTS
+from tests.tables.contents import INPUTS
 
 from evertable.changelog.decode import Decoder
-from evertable.changelog.encode import Encoder, RecordOf
 from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.config.names import OwnTopics
 from evertable.control.messages import ControlKeys
@@ -43,9 +43,9 @@ class Told:
     def found(self, least: int = 1) -> list[str]:
         return [finding.sentence for finding in find_broken_topics(Figures.of(self.tables), least=least)]
 
-    def _place(self, side: Side) -> RecordOf:
+    def _place(self, side: Side) -> SourceRef:
         self.next += 1
-        return RecordOf(side, 0, self.next, 0)
+        return SourceRef(side, 0, self.next, 0)
 
     def _fold(self, lines: Any) -> None:
         self.tables.fold(Decoder(SCHEMA).decode(list(lines)))

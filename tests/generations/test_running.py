@@ -8,15 +8,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from evertable.changelog.encode import Encoder, RecordOf
 from tests.engine.test_protocol import spec
 from tests.reference.histories import COLUMNS
-from tests.tables.test_generation import INPUTS
+from tests.tables.contents import INPUTS
 from tests.waiting import wait_until
 
 from evertable.changelog.caught_up import CaughtUp
 from evertable.changelog.changes import Changes
 from evertable.changelog.decode import Decoder
-from evertable.changelog.encode import Encoder, RecordOf
 from evertable.changelog.resumption import ChangelogEnd
 from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.engine.protocol import Started

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
-from tests.changelog.conftest import produce_to
+from tests.changelog.producer import produce_to
 from tests.generations.test_identity import config
 from tests.waiting import wait_until
 

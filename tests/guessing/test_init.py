@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.changelog.conftest import produce_to
+from tests.changelog.producer import produce_to
 from typer.testing import CliRunner
 
 from evertable.broker import EmbeddedBroker

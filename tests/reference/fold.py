@@ -34,7 +34,7 @@ class Fold:
         for reject in changes.rejects.to_pylist():
             place = reject["side"], reject["partition"], reject["offset"]
             self.rejects[place] = (reject["timestamp"], reject["reason"], reject["raw"])
-        for left, right, order_ts in zip(*(column.to_pylist() for column in changes.pairs.columns), strict=True):
+        for left, right, order_ts in zip(*(column.to_pylist() for column in changes.matches.columns), strict=True):
             self._add_pair(left, right, order_ts)
 
     def _add_pair(self, left: int, right: int, order_ts: int) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from evertable.changelog.ids import row_id
+from tests.changelog.encoder import row_id
+
 from evertable.schema.joins import JoinType
 
 

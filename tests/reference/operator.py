@@ -6,11 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from tests.changelog.encoder import Encoder, Match, SourceRef, row_id
 from tests.reference.outcome import Placed
 from tests.reference.records import Reject, SourceRecord, meaning
 
-from evertable.changelog.encode import Encoder, Match, RecordOf
-from evertable.changelog.ids import row_id
 from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.schema.joins import JoinType
 
@@ -36,7 +35,7 @@ class ModelOperator:
         return [written for side, record in records for written in self._process(side, record)]
 
     def _process(self, side: Side, record: SourceRecord) -> Iterator[bytes]:
-        of = RecordOf(side, record.partition, record.offset, record.timestamp)
+        of = SourceRef(side, record.partition, record.offset, record.timestamp)
         columns = self._schema.layouts[side].columns
         values = meaning(record, columns)
         if isinstance(values, Reject):

@@ -137,7 +137,7 @@ def test_a_right_that_is_missing_is_told_also_by_a_broker_that_is_slow(
         secured.forbid(needed)
         wait_until(denied, "the first refusal")
         with monkeypatch.context() as slow:
-            slow.setattr("evertable.changelog.reader._ASK_TIMEOUT_S", 0.001)
+            slow.setattr("evertable.changelog.reader._CHECK_TIMEOUT_S", 0.001)
             reader.reopen()
         wait_until(denied, "the second", 60)
 

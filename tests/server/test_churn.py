@@ -10,7 +10,7 @@ from tests.reference.histories import COLUMNS, KEY, packed, placed, sampled
 from tests.reference.operator import ModelOperator
 from tests.server.conftest import Serve
 from tests.server.viewers import Viewer, live
-from tests.tables.test_generation import INPUTS, rows_of
+from tests.tables.contents import INPUTS, rows_of
 from tests.views.naive import Naive
 
 from evertable.changelog.decode import Decoder
@@ -51,7 +51,7 @@ def test_every_page_is_the_tables(serve: Serve, join: JoinType) -> None:
     lines = ModelOperator(schema, (KEY, KEY)).run(placed(packed(sampled(60, number=7))))
     random.shuffle(lines)
     catalog = Catalog(["users_ui", "accounts_ui", "final_ui"])
-    tables = GenerationTables(*INPUTS, join, on_change=catalog.ring)
+    tables = GenerationTables(*INPUTS, join, on_change=catalog.notify)
     catalog.publish(1, {"users_ui": tables.left, "accounts_ui": tables.right, "final_ui": tables.joined})
     server, *_ = live(serve, catalog)
     states: dict[int, Rows] = {0: []}

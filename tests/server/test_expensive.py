@@ -16,7 +16,7 @@ from tests.server.test_socket import catalog_of, numbered
 from tests.server.viewers import Viewer, live
 from tests.waiting import PATIENCE_S, wait_until
 
-from evertable.changelog.changes import NO_PAIRS, NO_REJECTS, Changes
+from evertable.changelog.changes import NO_MATCHES, NO_REJECTS, Changes
 from evertable.changelog.schema import ChangelogSchema
 from evertable.live.workers import Workers
 from evertable.schema.columns import parse_columns
@@ -46,7 +46,7 @@ def texts() -> Catalog:
     batch = pa.RecordBatch.from_arrays(
         [pa.array(values, field.type) for values, field in zip(arrays, schema, strict=True)], schema=schema
     )
-    tables.fold(Changes((batch, layouts[1].empty), NO_PAIRS, NO_REJECTS, ROWS))
+    tables.fold(Changes((batch, layouts[1].empty), NO_MATCHES, NO_REJECTS, ROWS))
     catalog = Catalog(["texts_ui", "final_ui"])
     catalog.publish(1, {"texts_ui": tables.left, "final_ui": tables.joined})
     return catalog

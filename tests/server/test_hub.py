@@ -290,7 +290,7 @@ def test_changes_after_the_end_touch_nobody() -> None:
     hub.wake()
     rows.append(numbered(1))
     asyncio.run(once())
-    assert catalog.bell.listeners == []
+    assert catalog.changes.listeners == []
 
 
 @pytest.mark.parametrize("view", [View(), SORTED, LARGE, View(limit=3_000, sort=("age",))], ids=str)
@@ -299,7 +299,7 @@ def test_nobody_works_for_viewers_that_take_nothing(view: View, monkeypatch: pyt
     monkeypatch.setattr(hub_module, "STALLED_S", 0.0)
     rows, other = (BoundedTable(USERS, 10_000) for _ in range(2))
     catalog = catalog_of(users_ui=rows)
-    other._on_change = catalog.ring
+    other._on_change = catalog.notify
 
     async def scenario() -> None:
         async with running(catalog, tick_ms=1) as hub:

@@ -163,7 +163,7 @@ def test_a_generation_that_was_live_before_comes_back() -> None:
     first.put(dict(enumerate(numbered(30))))
     second.put(dict(enumerate(numbered(5))))
     catalog = catalog_of(users_ui=first)
-    second._on_change = catalog.ring
+    second._on_change = catalog.notify
 
     async def scenario() -> None:
         async with running(catalog) as hub:

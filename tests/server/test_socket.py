@@ -23,7 +23,7 @@ def catalog_of(**tables: BoundedTable) -> Catalog:
     """A catalog whose names are all live, and whose tables ring it."""
     catalog = Catalog(tables)
     for shown in tables.values():
-        shown._on_change = catalog.ring
+        shown._on_change = catalog.notify
     catalog.publish(1, tables)
     return catalog
 

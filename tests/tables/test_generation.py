@@ -1,67 +1,40 @@
-"""A changelog folded into tables gives what the reference says, whatever the order and the repeats."""
+"""Tables folded from a changelog equal the reference, whatever the order and the repeats."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from datetime import UTC, datetime
 from random import Random
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from tests.reference.histories import COLUMNS, KEY, History, packed, placed, sampled
 from tests.reference.operator import ModelOperator
-from tests.reference.outcome import Outcome, expected
+from tests.reference.outcome import expected
+from tests.tables.contents import INPUTS, joined_rows, rows_of
 
 from evertable.changelog.changes import Changes
 from evertable.changelog.decode import Decoder
 from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.schema.joins import JoinType
 from evertable.tables import generation
-from evertable.tables.generation import GenerationTables, Input
-from evertable.tables.table import Readable, Table
+from evertable.tables.generation import GenerationTables
+from evertable.tables.table import Table
 
 KEYS = (KEY, KEY)
 HISTORIES = 1_000
-INPUTS = (Input("users", "users_v1", KEY, COLUMNS[0]), Input("accounts", "accounts_v1", KEY, COLUMNS[1]))
-
-Rows = list[tuple[Any, ...]]
-
-
-def rows_of(table: Readable) -> Rows:
-    """All rows, in the order of slots."""
-    extent = table.extent
-    slots = np.arange(extent.first, extent.end)
-    columns = table.take(slots, range(len(table.columns))).columns
-    return list(zip(*(column.to_pylist() for column in columns), strict=True))
-
-
-def joined_rows(join: JoinType, outcome: Outcome) -> Counter[tuple[Any, ...]]:
-    """The joined table's rows by the reference: the columns side by side, the key once."""
-    left, right = outcome.rows
-    found: Counter[tuple[Any, ...]] = Counter()
-    for one, other in outcome.joined:
-        _, *left_values = left[one] if one is not None else (None,) * (1 + len(COLUMNS[0]))
-        ts, *right_values = right[other] if other is not None else (None,) * (1 + len(COLUMNS[1]))
-        if join is JoinType.ASOF:
-            moment = datetime.fromtimestamp((ts or 0) / 1000, UTC)
-            found[(*right_values, moment, *left_values[1:])] += 1
-        else:
-            found[(*left_values, *right_values[1:])] += 1
-    return found
 
 
 def written(schema: ChangelogSchema, history: History, random: Random) -> list[bytes]:
-    """What an operator wrote that took the records in two orders, as after a crash; shuffled, some of it again."""
+    """Returns what an operator wrote that processed the records in two orders, shuffled and with repeats."""
     records = placed(history)
     lines = [line for _ in range(2) for line in ModelOperator(schema, KEYS).run(random.sample(records, len(records)))]
     return random.sample(lines, len(lines)) + (random.choices(lines, k=5) if lines else [])
 
 
 def check_step(tables: GenerationTables, changes: Changes) -> None:
-    """A fold may add rows and write into others, says so of each that it wrote, and leaves snapshots alone."""
+    """Folds, and checks that each overwritten row is reported and that snapshots do not change."""
     table: Table = tables.joined
     before, version, held = rows_of(table), table.extent.version, table.snapshot()
     tables.fold(changes)
@@ -80,7 +53,7 @@ def check_step(tables: GenerationTables, changes: Changes) -> None:
 
 @pytest.mark.parametrize("join", JoinType)
 def test_any_order_and_any_repeats_give_the_reference(join: JoinType) -> None:
-    """For every table of a generation, in a thousand histories, folded in batches of any size."""
+    """Every table of a generation, in a thousand histories, folded in batches of any size."""
     schema = ChangelogSchema(*COLUMNS, join)
     decoder, random = Decoder(schema), Random(join.value)
     for number, history in enumerate(sampled(HISTORIES, number=list(JoinType).index(join))):
@@ -106,10 +79,10 @@ def test_any_order_and_any_repeats_give_the_reference(join: JoinType) -> None:
 
 @pytest.mark.parametrize("join", JoinType)
 def test_folding_everything_again_changes_nothing(join: JoinType) -> None:
-    """No version moves, no row, and nobody is told."""
+    """No version and no row changes, and no listener is called."""
     schema = ChangelogSchema(*COLUMNS, join)
-    told: list[None] = []
-    tables = GenerationTables(*INPUTS, join, on_change=lambda: told.append(None))
+    calls: list[None] = []
+    tables = GenerationTables(*INPUTS, join, on_change=lambda: calls.append(None))
     changes = Decoder(schema).decode(
         [line for history in sampled(5) for line in ModelOperator(schema, KEYS).run(placed(history))]
     )
@@ -117,12 +90,12 @@ def test_folding_everything_again_changes_nothing(join: JoinType) -> None:
     before = [(table.extent, rows_of(table)) for table in (tables.left, tables.right, tables.joined)]
     assert not tables.fold(changes)
     assert [(table.extent, rows_of(table)) for table in (tables.left, tables.right, tables.joined)] == before
-    assert len(told) == 1
+    assert len(calls) == 1
 
 
 @pytest.mark.parametrize("join", JoinType)
 def test_a_snapshot_gives_columns_as_it_gives_rows(join: JoinType) -> None:
-    """Whole columns, which sorts and filters use, are the rows' values in the order of slots."""
+    """Whole columns, which sorts and filters read, have the values of the rows in the order of slots."""
     schema = ChangelogSchema(*COLUMNS, join)
     for history in sampled(20):
         tables = GenerationTables(*INPUTS, join)
@@ -138,7 +111,7 @@ def test_a_snapshot_gives_columns_as_it_gives_rows(join: JoinType) -> None:
 
 
 def test_left_rows_are_filled_in_place() -> None:
-    """The row with nulls is there at once, keeps its slot when the first match comes, and the next is appended."""
+    """A left row is shown with nulls, keeps its slot when its first match is added, and later ones are appended."""
     schema = ChangelogSchema(*COLUMNS, JoinType.LEFT)
     decoder = Decoder(schema)
     history = sampled(300)[0]
@@ -160,8 +133,8 @@ def test_tables_take_no_columns_at_all() -> None:
     assert isinstance(tables.left.take(np.empty(0, np.int64), [0]), pa.RecordBatch)
 
 
-def test_a_pair_without_rows_waits_once() -> None:
-    """Until both are there, whichever comes first."""
+def test_a_match_without_rows_waits_once() -> None:
+    """It waits until both rows have been added, in either order."""
     schema = ChangelogSchema(*COLUMNS, JoinType.INNER)
     decoder = Decoder(schema)
     for history in sampled(40, number=5):
@@ -169,19 +142,19 @@ def test_a_pair_without_rows_waits_once() -> None:
         alone = decoder.decode(lines)
         nothing = decoder.decode([])
         tables = GenerationTables(*INPUTS, JoinType.INNER)
-        pairs = replace(alone, rows=nothing.rows, rejects=nothing.rejects)
-        assert not tables.fold(pairs)
-        assert tables.waiting == alone.pairs.num_rows
+        only_matches = replace(alone, rows=nothing.rows, rejects=nothing.rejects)
+        assert not tables.fold(only_matches)
+        assert tables.waiting == alone.matches.num_rows
         for side in (Side.RIGHT, Side.LEFT):
             rows = [nothing.rows[0], nothing.rows[1]]
             rows[side] = alone.rows[side]
             tables.fold(replace(nothing, rows=(rows[0], rows[1])))
         assert tables.waiting == 0
-        assert len(rows_of(tables.joined)) == len(set(zip(*alone.pairs.to_pydict().values(), strict=True)))
+        assert len(rows_of(tables.joined)) == len(set(zip(*alone.matches.to_pydict().values(), strict=True)))
 
 
 def test_the_newest_rejects_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many come at once; all are counted."""
+    """The table keeps the newest; all are counted."""
     monkeypatch.setattr(generation, "MAX_DEAD_LETTERS", 3)
     schema = ChangelogSchema(*COLUMNS, JoinType.INNER)
     lines = ModelOperator(schema, KEYS).run(placed(packed(sampled(60))))

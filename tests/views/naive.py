@@ -19,12 +19,12 @@ from evertable.views.filters.tree import (
     Expression,
     In,
     IsNull,
-    Match,
     Not,
     Operand,
     Operator,
     Or,
     TextOperator,
+    TextSearch,
 )
 
 Row = Sequence[Any]
@@ -76,9 +76,9 @@ class Naive:
             case In():
                 found = [self._compare(tree.column, Operator.EQUAL, value, row) for value in tree.values]
                 return None if None in found else True in found
-            case Match():
+            case TextSearch():
                 value = self._value(tree.column, row)
-                return None if value is None else _matches(_folded(value), tree.operator, _folded(tree.text.value))
+                return None if value is None else _matches(folded(value), tree.operator, folded(tree.text.value))
 
     def _value(self, column: ColumnName, row: Row) -> Any:
         return row[self._names.index(column.name)] if column.name in self._names else None
@@ -121,7 +121,7 @@ def _as(value: Decimal | str | bool, kind: Kind) -> Any:
             return value
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
     """Without case, character by character."""
     return "".join(c.casefold() if len(c.casefold()) == 1 else c.lower() if len(c.lower()) == 1 else c for c in text)
 

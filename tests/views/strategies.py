@@ -21,7 +21,6 @@ from evertable.views.filters.tree import (
     In,
     IsNull,
     Literal,
-    Match,
     Not,
     Number,
     Operand,
@@ -30,6 +29,7 @@ from evertable.views.filters.tree import (
     Predicate,
     Text,
     TextOperator,
+    TextSearch,
     Truth,
 )
 
@@ -121,13 +121,13 @@ def trees(draw: st.DrawFn, columns: tuple[Column, ...], depth: int = 3) -> Expre
 def predicates(draw: st.DrawFn, column: Column, columns: tuple[Column, ...]) -> Expression:
     name, kind = ColumnName(column.name), column.type.kind
     shapes: list[type[Predicate]] = [IsNull]
-    shapes += [Match] if kind in (Kind.STRING, Kind.JSON) else []
+    shapes += [TextSearch] if kind in (Kind.STRING, Kind.JSON) else []
     shapes += [Comparison, Comparison, Between, In] if kind is not Kind.JSON else []
     shape = draw(st.sampled_from(shapes))
     if shape is IsNull:
         return IsNull(name)
-    if shape is Match:
-        return Match(name, draw(st.sampled_from(TextOperator)), Text(draw(PARTS)))
+    if shape is TextSearch:
+        return TextSearch(name, draw(st.sampled_from(TextOperator)), Text(draw(PARTS)))
     some = literals(column.type)
     if shape is In:
         return In(name, tuple(draw(some) for _ in range(draw(st.integers(1, 3)))))

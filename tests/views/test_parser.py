@@ -20,13 +20,13 @@ from evertable.views.filters.tree import (
     Comparison,
     In,
     IsNull,
-    Match,
     Not,
     Number,
     Operator,
     Or,
     Text,
     TextOperator,
+    TextSearch,
     Truth,
 )
 
@@ -71,8 +71,8 @@ def tree_or_error(text: str) -> None:
         ("x = y", Comparison(X, Operator.EQUAL, ColumnName("y"))),
         ('"a ""b""" = \'it\'\'s\'', Comparison(ColumnName('a "b"'), Operator.EQUAL, Text("it's"))),
         ("größe.cm_1 = TRUE", Comparison(ColumnName("größe.cm_1"), Operator.EQUAL, Truth(True))),
-        ("x Starts\nWith ''", Match(X, TextOperator.STARTS_WITH, Text(""))),
-        ("x not contains 'a'", Not(Match(X, TextOperator.CONTAINS, Text("a")))),
+        ("x Starts\nWith ''", TextSearch(X, TextOperator.STARTS_WITH, Text(""))),
+        ("x not contains 'a'", Not(TextSearch(X, TextOperator.CONTAINS, Text("a")))),
         ("x is not null", Not(IsNull(X))),
         ("x not in (1,'a',false)", Not(In(X, (Number(Decimal(1)), Text("a"), Truth(False))))),
         ("x between 1 and y and a = 1", And((Between(X, Number(Decimal(1)), ColumnName("y")), A))),
@@ -118,7 +118,7 @@ def test_a_filter_is_read_as_the_grammar_says(text: str, tree: Expression | None
         ("a = 1e1234567", 4, "expected an exponent of at most 6 digits, found 7"),
         ("a % 1", 2, "expected a column, a value or an operator, found '%'"),
         ("a = \0", 4, "expected a column, a value or an operator, found 'U+0000'"),
-        ("a = '\ud83d'", 5, "expected whole characters, found half of one (U+D83D)"),
+        ("a = '\ud83d'", 5, "expected valid Unicode, found an unpaired surrogate (U+D83D)"),
         ("a = 1 " + "b" * 40, 6, f"expected 'and', 'or' or the end after '1', found '{'b' * 30}…'"),
     ],
 )
@@ -134,7 +134,7 @@ def test_nesting_has_a_limit(opening: str) -> None:
     closing = ")" * opening.count("(")
     steps = MAX_DEPTH // len(opening.replace("not", "n").replace(" ", ""))
     assert parse(opening * steps + "a = 1" + closing * steps) is not None
-    with pytest.raises(FilterError, match=f"at most {MAX_DEPTH} parentheses and nots inside each other") as refused:
+    with pytest.raises(FilterError, match=f"at most {MAX_DEPTH} nested parentheses and nots") as refused:
         parse(opening * (steps + 1) + "a = 1" + closing * (steps + 1))
     assert 0 < refused.value.position < len(opening) * (steps + 1)
     tree_or_error((opening * MAX_CHARS)[:MAX_CHARS])

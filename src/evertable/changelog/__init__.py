@@ -2,15 +2,14 @@
 
 Pure, without a client library:
 
-- ``schema``, ``ids``, ``names``: the layout of records, row ids, names of topics;
-- ``encode``: records to bytes, one by one;
-- ``decode`` with ``block``, ``batches`` and ``rows``: messages back to ``changes``, many at once;
-- ``coverage``, ``caught_up``: which source records have been seen, and whether that is all there was.
+- ``schema``, ``ids``: the layout of records, and row ids;
+- ``decode`` with ``block``, ``batches`` and ``rows``: decodes many messages at once to ``changes``;
+- ``coverage``, ``caught_up``: which source records have been read, and whether that is the whole backlog;
+- ``resumption``: whether a changelog is complete enough to resume its generation.
 
-Around it, with Kafka:
+With Kafka:
 
-- ``reader``: a changelog topic as a stream of Changes;
-- ``targets``: what the sources' topics held when a build began;
-- ``topics``: changelog topics made, listed and deleted;
-- ``kafka``: what these three have in common.
+- ``reader``: reads a changelog topic as a stream of Changes;
+- ``backlog``: finds the records that the sources' topics hold when a build begins;
+- ``topics``: names, creates, lists and deletes changelog topics.
 """

@@ -1,4 +1,4 @@
-"""Messages to records: a message is one record, or a batch of them; taken apart without a Python loop."""
+"""Splits messages into records, without a Python loop: a message is one record or a batch of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _END = np.dtype("<u4")
 
 
 def records_of(messages: Block) -> Block:
-    """The records of these messages, in order; raises where a message cannot be taken apart."""
+    """Returns the records of these messages, in order; raises ChangelogError if a message is malformed."""
     messages.require(messages.lengths >= HEADER.itemsize, lambda i: f"has only {messages.lengths[i]} bytes")
     header = messages.gather(messages.starts, HEADER)
     require_version(messages, header)
@@ -34,9 +34,9 @@ def records_of(messages: Block) -> Block:
     later = np.flatnonzero(nth)
     starts[later] = ends[later - 1]
     messages.require(
-        (starts <= ends) & (ends <= messages.ends[message]), "has a record that ends elsewhere", at=message
+        (starts <= ends) & (ends <= messages.ends[message]), "has a record that ends out of bounds", at=message
     )
-    messages.require(ends[np.cumsum(counts) - 1] == messages.ends, "goes on behind its last record")
+    messages.require(ends[np.cumsum(counts) - 1] == messages.ends, "has bytes after its last record")
     return Block(messages.data, starts, ends, lambda i: messages.origin(int(message[i])))
 
 
@@ -44,5 +44,5 @@ def require_version(block: Block, header: Array) -> None:
     block.require(
         header["version"] == VERSION,
         lambda i: f"has format version {header['version'][i]}; this program reads version {VERSION}",
-        "Read it with the Evertable that wrote it, or build the generation anew.",
+        "Read it with the Evertable that wrote it, or rebuild the generation.",
     )

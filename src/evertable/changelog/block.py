@@ -1,8 +1,8 @@
-"""Records laid end to end, read with numpy and Arrow and never outside of a record.
+"""Records in one buffer, read with numpy and Arrow and never outside of a record.
 
-A numpy view with a stride of one byte has an element at *every* byte position, so that indexing it with the records'
-positions copies their fixed parts wherever they stand; numpy checks the positions. Texts become Arrow strings over
-the same bytes: their bounds, interleaved, are one long offsets array of which ``take`` picks every n-th string.
+A numpy view with a stride of one byte has an element at *every* byte position. Indexing it with the records' positions
+copies their fixed parts, wherever they are; numpy checks the positions. Texts become Arrow strings over the same bytes:
+their interleaved bounds are one long offsets array, of which ``take`` picks every n-th string.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from evertable.changelog.schema import HEADER, RecordKind
 from evertable.errors import ChangelogError
 
 MAX_BYTES = 2**31 - 1
-"""What one batch holds at most: Arrow's strings count their bytes in 32 bits."""
+"""The maximum size of a block: Arrow's strings have 32-bit offsets."""
 
 Array = npt.NDArray[Any]
 Bools = npt.NDArray[np.bool_]
@@ -27,7 +27,10 @@ Origin = Callable[[int], str]
 
 
 class Block:
-    """The records' bytes, and where each of them starts and ends; each begins behind the end of the one before."""
+    """The bytes of records, and where each record starts and ends; no two overlap, and they are in order.
+
+    ``origin`` describes, for errors, where the i-th record was read.
+    """
 
     def __init__(self, data: pa.Buffer, starts: Ints, ends: Ints, origin: Origin) -> None:
         self.data = data
@@ -36,27 +39,27 @@ class Block:
         self.origin = origin
 
     @classmethod
-    def laid(cls, values: Sequence[bytes | None], origin: Origin) -> Self:
-        """These values, end to end."""
-        laid = pa.array(values, pa.binary())
-        if isinstance(laid, pa.ChunkedArray):  # as it does not fit into one array
+    def end_to_end(cls, values: Sequence[bytes | None], origin: Origin) -> Self:
+        """Returns a block of these values, end to end."""
+        joined = pa.array(values, pa.binary())
+        if isinstance(joined, pa.ChunkedArray):  # too large for one array
             raise ValueError(f"more than {MAX_BYTES} bytes at once; decode fewer records in one call")
-        _, bounds, data = laid.buffers()
+        _, bounds, data = joined.buffers()
         positions = np.frombuffer(bounds, np.int32, len(values) + 1).astype(np.int64)
         return cls(data, positions[:-1], positions[1:], origin)
 
     def gather(self, at: Ints, dtype: np.dtype[Any]) -> Array:
-        """A copy of the ``dtype`` that stands at each of these byte positions."""
+        """Copies a ``dtype`` from each of these byte positions."""
         if len(at) == 0:
             return np.empty(0, dtype)
         size = dtype.itemsize
         everywhere: Array = np.ndarray((self.data.size - size + 1,), f"V{size}", self.data, strides=(1,))
-        return everywhere[at].view(dtype)  # as plain bytes first: ten times as fast as copying field by field
+        return everywhere[at].view(dtype)  # copying plain bytes is ten times as fast as field by field
 
     def texts(self, bounds: Ints) -> list[pa.BinaryArray]:
-        """Columns of bytes: in row i, column j stands from ``bounds[i, j]`` to ``bounds[i, j + 1]``.
+        """Returns columns of bytes: in row i, column j is from ``bounds[i, j]`` to ``bounds[i, j + 1]``.
 
-        Read row by row, the bounds must never go back.
+        Row by row, the bounds must never decrease.
         """
         rows, width = bounds.shape
         flat = bounds.astype(np.int32).ravel()
@@ -64,17 +67,17 @@ class Block:
         return [every.take(pa.array(np.arange(j, rows * width, width))) for j in range(width - 1)]
 
     def require(
-        self, fine: Bools, what: str | Callable[[int], str], next_step: str = "", *, at: Ints | None = None
+        self, valid: Bools, what: str | Callable[[int], str], next_step: str = "", *, at: Ints | None = None
     ) -> None:
-        """Raises for the first entry that is not fine; ``at`` says which record each entry belongs to."""
-        if not fine.all():
-            i = int(np.argmin(fine))
+        """Raises ChangelogError for the first entry that is not valid; ``at`` is the record of each entry."""
+        if not valid.all():
+            i = int(np.argmin(valid))
             record = i if at is None else int(at[i])
             problem = what if isinstance(what, str) else what(i)
             raise ChangelogError(f"The changelog's {self._describe(record)} {problem}.", next_step)
 
     def require_valid(self, array: pa.Array, what: str, *, at: Ints) -> None:
-        """Raises for the first value that its Arrow type cannot hold: text that is no UTF-8, too long a decimal."""
+        """Raises ChangelogError for the first value that its Arrow type cannot hold, such as invalid UTF-8."""
         if not _is_valid(array):
             self.require(np.array([_is_valid(array[i : i + 1]) for i in range(len(array))]), what, at=at)
 

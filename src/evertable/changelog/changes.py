@@ -1,4 +1,4 @@
-"""What a stretch of a changelog says, as Arrow batches."""
+"""The content of several changelog records, as Arrow batches."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-PAIRS = pa.schema(
+MATCHES = pa.schema(
     [
         pa.field("left", pa.int64(), nullable=False),
         pa.field("right", pa.int64(), nullable=False),
@@ -25,29 +25,29 @@ REJECTS = pa.schema(
 )
 
 
-def nothing(schema: pa.Schema) -> pa.RecordBatch:
-    """A batch without rows."""
+def empty_batch(schema: pa.Schema) -> pa.RecordBatch:
+    """Returns a batch without rows."""
     return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
 
 
-NO_PAIRS = nothing(PAIRS)
-NO_REJECTS = nothing(REJECTS)
+NO_MATCHES = empty_batch(MATCHES)
+NO_REJECTS = empty_batch(REJECTS)
 
 
 @dataclass(frozen=True)
 class Changes:
-    """Rows per source, pairs and rejects, each in the order in which they were read; repeats are left in.
+    """Rows per source, matches and rejects, each in the order in which they were read, with repeats.
 
     - ``rows[side]``: ``_id`` (row id), ``_ts`` (the record's timestamp in ms), then the source's columns as configured;
-    - ``pairs``: ``left``, ``right`` (row ids), ``order_ts`` (in ms, of the chosen row: the right one in ``natural``,
-      the left one in ``asof``; 0 in ``inner`` and ``left``, where nothing is chosen);
+    - ``matches``: ``left``, ``right`` (row ids), ``order_ts`` (in ms, of the chosen row: the right one in ``natural``,
+      the left one in ``asof``; 0 in ``inner`` and ``left``, where empty_batch is chosen);
     - ``rejects``: ``side``, ``partition``, ``offset``, ``timestamp`` (ms), ``reason``, ``raw`` (null for a tombstone).
 
-    A configured column may itself be called ``_id`` or ``_ts``: take these two by place, not by name.
+    A configured column may itself be called ``_id`` or ``_ts``, so read these two by index, not by name.
     """
 
     rows: tuple[pa.RecordBatch, pa.RecordBatch]
-    pairs: pa.RecordBatch
+    matches: pa.RecordBatch
     rejects: pa.RecordBatch
     records: int
-    """How many changelog records this was."""
+    """The number of changelog records that were decoded."""

@@ -1,4 +1,4 @@
-"""Which offsets of one source partition have been seen, in little memory."""
+"""Tracks, in little memory, which offsets of one source partition have been read."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from evertable.changelog.ids import Ints
 
 CHUNK_BITS = 16
-CHUNK = 1 << CHUNK_BITS  # offsets, one bit each: 8 kB
-MAX_OPEN = 1024  # chunks that may be incomplete at once: 8 MB, 67 million offsets
+CHUNK = 1 << CHUNK_BITS  # offsets of one bit each: 8 kB
+MAX_OPEN = 1024  # incomplete chunks at once: 8 MB, 67 million offsets
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Span:
 
     def __post_init__(self) -> None:
         if not 0 <= self.first <= self.last:
-            raise ValueError(f"no span: first {self.first}, last {self.last}")
+            raise ValueError(f"not a span: first {self.first}, last {self.last}")
 
     @property
     def offsets(self) -> int:
@@ -30,49 +30,49 @@ class Span:
 
 
 class Coverage:
-    """Notes offsets of a span in any order and any number of times, and knows when none is missing.
+    """A bitmap of the offsets of a span, which may be added in any order and any number of times.
 
-    A chunk of the bitmap exists from its first offset until it is full. Where offsets are missing for good
-    (compaction, transaction markers) chunks never fill; past ``MAX_OPEN`` of them the bitmap is given up, and the span
-    can no longer become full: such partitions are covered by the second rule of docs/CHANGELOG-FORMAT.md.
+    A chunk of the bitmap exists from its first offset until it is full. If offsets do not exist (compaction,
+    transaction markers), chunks never fill. Beyond ``MAX_OPEN`` of them the bitmap is dropped and the span can no
+    longer become full; the second rule of docs/CHANGELOG-FORMAT.md covers such partitions.
     """
 
     def __init__(self, span: Span) -> None:
         self.span = span
         self.highest = span.first - 1
-        """The greatest offset of the span that was seen; one less than the first if there is none."""
+        """The greatest offset of the span that was added; one less than its first offset if none was."""
         self._full: set[int] = set()
         self._open: dict[int, np.ndarray[tuple[int], np.dtype[np.uint8]]] = {}
-        self._gave_up = False
+        self._is_dropped = False
 
     @property
     def is_full(self) -> bool:
-        """Whether every offset of the span has been seen."""
+        """Whether every offset of the span has been added."""
         return len(self._full) == (self.span.offsets + CHUNK - 1) // CHUNK
 
     @property
-    def saw_last(self) -> bool:
+    def has_last(self) -> bool:
         return self.highest == self.span.last
 
     @property
     def bitmaps(self) -> int:
-        """How many chunks are held in memory."""
+        """The number of chunks in memory."""
         return len(self._open)
 
-    def saw(self, offsets: Ints) -> None:
-        """Notes these offsets; those outside of the span do not count."""
+    def add(self, offsets: Ints) -> None:
+        """Adds these offsets; those outside of the span are ignored."""
         offsets = offsets[(offsets >= self.span.first) & (offsets <= self.span.last)]
         if len(offsets) == 0:
             return
         self.highest = max(self.highest, int(offsets.max()))
-        if self._gave_up:
+        if self._is_dropped:
             return
         places = np.sort(offsets - self.span.first)
         chunks = places >> CHUNK_BITS
         for part in np.split(places, np.flatnonzero(np.diff(chunks)) + 1):
             self._mark(int(part[0]) >> CHUNK_BITS, part & (CHUNK - 1))
         if len(self._open) > MAX_OPEN:
-            self._gave_up = True
+            self._is_dropped = True
             self._open.clear()
 
     def _mark(self, number: int, bits: Ints) -> None:

@@ -1,4 +1,4 @@
-"""The changelog decoder: many messages at once to Arrow, without a Python loop over their records."""
+"""Decodes many changelog messages at once to Arrow, without a Python loop over their records."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from evertable.changelog.batches import records_of, require_version
 from evertable.changelog.block import Array, Block, Origin
-from evertable.changelog.changes import NO_PAIRS, NO_REJECTS, PAIRS, REJECTS, Changes
-from evertable.changelog.ids import Ints, has_row_id, pack
+from evertable.changelog.changes import MATCHES, NO_MATCHES, NO_REJECTS, REJECTS, Changes
+from evertable.changelog.ids import Ints, has_row_id, row_ids
 from evertable.changelog.rows import decode_rows
 from evertable.changelog.schema import (
     HEADER,
@@ -24,71 +24,75 @@ from evertable.changelog.schema import (
 
 _LONG = np.dtype("<i8")
 
-# numpy compares with plain numbers much faster than with members of an enum
+# numpy compares plain numbers much faster than members of an enum
 _ROW, _REJECT = int(RecordKind.ROW), int(RecordKind.REJECT)
 _LEFT = int(Side.LEFT)
-_NO_MATCHES, _TIMED = int(MatchMode.NONE), int(MatchMode.IDS_WITH_TIMES)
+_NONE_MODE, _TIMED = int(MatchMode.NONE), int(MatchMode.IDS_WITH_TIMES)
 _TOMBSTONE = int(RejectMode.TOMBSTONE)
 
 
 class Decoder:
-    """Reads the records of one generation's changelog."""
+    """Decodes the records of one generation's changelog."""
 
     def __init__(self, schema: ChangelogSchema) -> None:
         self.schema = schema
         self._match_modes = np.array([schema.match_mode(side) for side in Side], np.uint8)
 
     def decode(self, values: Sequence[bytes | None], origin: Origin = "record {}".format) -> Changes:
-        """What these messages say. ChangelogError names the first one that this version cannot read.
+        """Decodes these messages; raises ChangelogError for the first one that this version cannot read.
 
-        ``origin`` tells, for that error, where the i-th value came from.
+        ``origin`` describes, for that error, where the i-th message was read.
         """
-        block = records_of(Block.laid(values, origin))
+        block = records_of(Block.end_to_end(values, origin))
         block.require(block.lengths >= HEADER.itemsize, lambda i: f"has only {block.lengths[i]} bytes")
         header = block.gather(block.starts, HEADER)
         self._check(block, header)
 
         kind, side = header["kind"], header["side"]
         is_row, is_reject = kind == _ROW, kind == _REJECT
-        tails = block.starts + HEADER.itemsize  # where a record's matches begin; rows move theirs behind their columns
+        tails = (
+            block.starts + HEADER.itemsize
+        )  # where a record's matches begin; decode_rows moves it behind the columns
         left, right = (
             decode_rows(block, layout, np.flatnonzero(is_row & (side == int(at))), tails)
             for at, layout in zip(Side, self.schema.layouts, strict=True)
         )
-        pairs = self._pairs(block, np.flatnonzero(~is_reject), tails)
+        matches = self._matches(block, np.flatnonzero(~is_reject), tails)
         rejects = _rejects(block, np.flatnonzero(is_reject))
-        return Changes((left, right), pairs, rejects, len(block.starts))
+        return Changes((left, right), matches, rejects, len(block.starts))
 
     def _check(self, block: Block, header: Array) -> None:
         kind, side, mode = header["kind"], header["side"], header["mode"]
         partition, offset = header["partition"], header["offset"]
         require_version(block, header)
-        block.require((kind >= 1) & (kind <= 3), lambda i: f"is of an unknown kind, {kind[i]}")
-        block.require(side <= 1, lambda i: f"is of an unknown side, {side[i]}")
+        block.require((kind >= 1) & (kind <= 3), lambda i: f"has the unknown kind {kind[i]}")
+        block.require(side <= 1, lambda i: f"has the unknown side {side[i]}")
         is_reject = kind == _REJECT
-        known = np.where(is_reject, mode <= 1, (mode == _NO_MATCHES) | (mode == self._match_modes[side]))
-        block.require(known, lambda i: f"has mode {mode[i]}, which does not occur there in {self.schema.join} joins")
-        possible = np.where(is_reject, (partition >= 0) & (offset >= 0), has_row_id(partition, offset))
-        block.require(possible, "has no place in its source")
+        is_known = np.where(is_reject, mode <= 1, (mode == _NONE_MODE) | (mode == self._match_modes[side]))
+        block.require(
+            is_known, lambda i: f"has mode {mode[i]}, which its kind and side do not have in {self.schema.join} joins"
+        )
+        is_possible = np.where(is_reject, (partition >= 0) & (offset >= 0), has_row_id(partition, offset))
+        block.require(is_possible, "has an impossible partition or offset")
 
-    def _pairs(self, block: Block, records: Ints, tails: Ints) -> pa.RecordBatch:
-        """The matches of rows and of kind 2; holds these records to their exact lengths."""
+    def _matches(self, block: Block, records: Ints, tails: Ints) -> pa.RecordBatch:
+        """Returns the matches of rows and of kind 2; requires the exact length of these records."""
         header, begins = block.gather(block.starts[records], HEADER), tails[records]
         counts, timed = header["count"].astype(np.int64), header["mode"] == _TIMED
         width, room = np.where(timed, 16, 8), block.ends[records] - begins
         block.require(
-            (counts * width == room) & ((header["mode"] != _NO_MATCHES) | (counts == 0)),
+            (counts * width == room) & ((header["mode"] != _NONE_MODE) | (counts == 0)),
             lambda i: f"has {room[i]} bytes for {counts[i]} matches in mode {header['mode'][i]}",
             at=records,
         )
         total = int(counts.sum())
         if total == 0:
-            return NO_PAIRS
+            return NO_MATCHES
         nth = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
         at = np.repeat(begins, counts) + nth * np.repeat(width, counts)
         other = block.gather(at, _LONG)
         block.require(other >= 0, "matches a negative row id", at=np.repeat(records, counts))
-        own = np.repeat(pack(header["partition"], header["offset"]), counts)
+        own = np.repeat(row_ids(header["partition"], header["offset"]), counts)
         from_left = np.repeat(header["side"] == _LEFT, counts)
         order = np.repeat(header["timestamp"], counts)
         if self.schema.chosen is None:
@@ -97,7 +101,7 @@ class Decoder:
             beside = np.flatnonzero(np.repeat(timed, counts))
             order[beside] = block.gather(at[beside] + _LONG.itemsize, _LONG)
         columns = np.where(from_left, own, other), np.where(from_left, other, own), order
-        return pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=PAIRS)
+        return pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=MATCHES)
 
 
 def _rejects(block: Block, records: Ints) -> pa.RecordBatch:
@@ -123,5 +127,5 @@ def _rejects(block: Block, records: Ints) -> pa.RecordBatch:
         pa.Array.from_buffers(pa.string(), len(records), reason.buffers()),
         pa.Array.from_buffers(pa.binary(), len(records), [validity, *raw.buffers()[1:]]),
     ]
-    block.require_valid(columns[4], "has a reason that is no UTF-8", at=records)
+    block.require_valid(columns[4], "has a reason that is not valid UTF-8", at=records)
     return pa.RecordBatch.from_arrays(columns, schema=REJECTS)

@@ -1,4 +1,4 @@
-"""The changelog reader: a changelog topic as a stream of Changes."""
+"""Reads a changelog topic as a stream of Changes."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from evertable.kafka.consumer import GRACE_S, GrouplessConsumer
 from evertable.kafka.errors import MISSING, TRANSIENT
 
 MAX_MESSAGES = 10_000
-"""To decode at once; more are not faster."""
+"""Messages to decode at once; more are not faster."""
 
 MAX_BYTES = 4 << 20
-"""To decode at once, if it is more than one message: half a million matches, which take ten times as much."""
+"""Bytes to decode at once, unless one message is larger: half a million matches, ten times as large in memory."""
 
-_ASK_TIMEOUT_S = 1.0
+_CHECK_TIMEOUT_S = 1.0
 
 _TUNED = {
     "fetch.min.bytes": 1,
-    "fetch.wait.max.ms": 500,  # for idle times only: a waiting fetch is answered as soon as there is a byte
-    "fetch.queue.backoff.ms": 5,  # librdkafka's 1000 starves a fast reader: a full queue means no fetch for a second
+    "fetch.wait.max.ms": 500,  # only while idle: a waiting fetch is answered as soon as there is a byte
+    "fetch.queue.backoff.ms": 5,  # at the default of 1000, a full queue stops fetching for a second
     "queued.min.messages": 100_000,
-    "queued.max.messages.kbytes": 16_384,  # what is read ahead at most, however large the messages are
+    "queued.max.messages.kbytes": 16_384,  # limits what is read ahead, however large the messages are
     "reconnect.backoff.max.ms": 1_000,
-    "socket.timeout.ms": 10_000,  # a dead connection is noticed only by a request that is not answered in time
+    "socket.timeout.ms": 10_000,  # only a request that times out reveals a dead connection
 }
 
 
 class ChangelogReader:
-    """Reads all partitions of one changelog, from the beginning or from given offsets; for use by one thread.
+    """Reads all partitions of one changelog, from the beginning or from given offsets; not thread-safe.
 
-    A broker's outage shows as silence, and reading goes on when it is back. What cannot pass by itself raises an
-    EvertableError, and so does a record that this version cannot read. After a KafkaAccessError, and only then,
-    ``reopen`` and reading on is of use. If ``partitions`` is given, Kafka is first asked by the first ``poll``.
+    While a broker is unreachable, ``poll`` returns None, and reading continues when it is back. Permanent errors and
+    records that this version cannot read raise an EvertableError. Only after a KafkaAccessError can the reader be used
+    again, by ``reopen``. If ``partitions`` is given, the constructor does not connect to Kafka.
     """
 
     def __init__(
@@ -65,8 +65,8 @@ class ChangelogReader:
         self._max_messages = max_messages
         self._timeout_s = timeout_s
         self._check_s = check_s
-        self._alive = time.monotonic()
-        self._waiting: list[Message] = []
+        self._alive_at = time.monotonic()
+        self._undecoded: list[Message] = []
         self._consumer = GrouplessConsumer(properties, _TUNED)
         try:
             known = self._consumer.partitions(topic, timeout_s, GRACE_S) if partitions is None else range(partitions)
@@ -78,15 +78,15 @@ class ChangelogReader:
 
     @property
     def positions(self) -> dict[int, int]:
-        """For each partition of the changelog, the offset that is read next."""
+        """The next offset to read, by partition of the changelog."""
         return dict(self._positions)
 
     def poll(self, timeout_s: float) -> Changes | None:
-        """What has come in, at once if there is something; None if there is nothing for ``timeout_s``."""
-        messages = self._waiting or self._receive(timeout_s)
+        """Returns the records received, without waiting for more; None if there is none within ``timeout_s``."""
+        messages = self._undecoded or self._receive(timeout_s)
         if not messages:
             return None
-        messages, self._waiting = _split(messages)
+        messages, self._undecoded = _split(messages)
         self._require_no_gap(messages)
         changes = self._decoder.decode(
             list(map(Message.value, messages)),
@@ -96,22 +96,22 @@ class ChangelogReader:
         return changes
 
     def reopen(self) -> None:
-        """Reads on with a new consumer, or raises KafkaAccessError again: librdkafka would say it only once."""
+        """Continues with a new consumer, as librdkafka reports an access error only once; may raise it again."""
         self._consumer.close()
-        self._waiting = []
+        self._undecoded = []
         self._consumer = GrouplessConsumer(self._properties, _TUNED)
-        self._alive = -math.inf  # so that its first silence is looked into
-        self._ask_after_topic()
+        self._alive_at = -math.inf  # so that the first empty poll checks the topic
+        self._check_topic()
         self._assign()
 
     def end(self) -> dict[int, int]:
-        """For each partition of the changelog, the offset behind its last record now."""
+        """Returns the offset behind the last record, by partition of the changelog."""
         return {
             partition: self._consumer.bounds(self.topic, partition, self._timeout_s)[1] for partition in self._positions
         }
 
     def close(self) -> None:
-        """Lets go of all connections; closing twice does no harm."""
+        """Closes all connections; may be called twice."""
         self._consumer.close()
 
     def __enter__(self) -> Self:
@@ -128,19 +128,19 @@ class ChangelogReader:
     def _receive(self, timeout_s: float) -> list[Message]:
         first = self._consumer.poll(timeout_s)
         if first is None:
-            if time.monotonic() - self._alive >= self._check_s:
-                self._ask_after_topic()
+            if time.monotonic() - self._alive_at >= self._check_s:
+                self._check_topic()
             return []
-        # poll() wakes for the first record, where consume() alone would wait for as many as it may return
+        # poll() returns at the first record; consume() alone would wait for as many as it may return
         messages = [first, *self._consumer.kafka.consume(self._max_messages - 1, 0)]
         if any(map(Message.error, messages)):
             messages = self._without_errors(messages)
         if messages:
-            self._is_alive()
+            self._note_alive()
         return messages
 
     def _require_no_gap(self, messages: Sequence[Message]) -> None:
-        """Raises if records are missing: without transactions and compaction, a changelog skips no offset."""
+        """Raises ChangelogError if records are missing: without transactions and compaction, offsets have no gaps."""
         if len(self._positions) == 1:
             counts: Mapping[Any, int] = {messages[-1].partition(): len(messages)}
             last: Mapping[Any, Any] = {messages[-1].partition(): messages[-1].offset()}
@@ -152,7 +152,7 @@ class ChangelogReader:
                 raise ChangelogError(
                     f"The changelog '{self.topic}' is damaged: {missing:,} of the offsets {self._positions[partition]} "
                     f"to {last[partition]} of partition {partition} are missing.",
-                    "Its generation is built anew; check the disks of the Kafka that keeps it.",
+                    "The generation is rebuilt; check the disks of the Kafka that keeps it.",
                 )
 
     def _advance(self, messages: Sequence[Message]) -> None:
@@ -162,32 +162,32 @@ class ChangelogReader:
         last: dict[Any, Any] = dict(zip(partitions, offsets, strict=True))
         self._positions.update({partition: offset + 1 for partition, offset in last.items()})
 
-    def _ask_after_topic(self) -> None:
-        """Raises if the topic was deleted or we are kept out of it, of which librdkafka may say nothing, for ever."""
+    def _check_topic(self) -> None:
+        """Raises if the topic was deleted or access to it was denied, which librdkafka may never report."""
         try:
-            self._consumer.partitions(self.topic, _ASK_TIMEOUT_S)
+            self._consumer.partitions(self.topic, _CHECK_TIMEOUT_S)
         except KafkaAccessError:
             raise
         except KafkaUnreachableError:
-            return  # an outage, which shows as silence
-        self._is_alive()
+            return  # an outage: poll again later
+        self._note_alive()
 
-    def _is_alive(self) -> None:
-        self._alive = time.monotonic()
+    def _note_alive(self) -> None:
+        self._alive_at = time.monotonic()
         self._consumer.recovered()
 
     def _without_errors(self, messages: Sequence[Message]) -> list[Message]:
-        """The messages that are records; raises for an error that does not pass by itself."""
+        """Returns the messages that are records; raises for permanent errors."""
         for error in filter(None, map(Message.error, messages)):
-            if error.code() in MISSING:  # a restarting broker may say so of a topic that it has
-                self._ask_after_topic()
+            if error.code() in MISSING:  # a restarting broker may report this for a topic that exists
+                self._check_topic()
             elif error.code() not in TRANSIENT and not error.retriable():
                 raise self._consumer.error(error, self.topic)
         return [message for message in messages if message.error() is None]
 
 
 def _split(messages: list[Message]) -> tuple[list[Message], list[Message]]:
-    """The messages to decode at once, at least one, and the rest."""
+    """Returns the messages to decode at once, at least one, and the rest."""
     if sum(map(len, messages)) <= MAX_BYTES:
         return messages, []
     count = max(1, bisect_right(list(accumulate(map(len, messages))), MAX_BYTES))

@@ -1,7 +1,4 @@
-"""The layout of changelog records: docs/CHANGELOG-FORMAT.md as numpy and Arrow types.
-
-A :class:`ChangelogSchema` says what one generation's changelog holds: the columns of both sources and the join.
-"""
+"""The layout of changelog records: docs/CHANGELOG-FORMAT.md as numpy and Arrow types."""
 
 from __future__ import annotations
 
@@ -14,13 +11,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evertable.changelog.changes import nothing
+from evertable.changelog.changes import empty_batch
 from evertable.schema.columns import Column, ColumnType, Kind
 from evertable.schema.joins import JoinType
 
 VERSION = 2
-MAX_MATCHES = 5_000  # that the keyed operator puts into one record
-MAX_RAW = 1_024  # bytes of a rejected record's value that are kept
+MAX_MATCHES = 5_000  # in one record of the keyed operator
+MAX_RAW = 1_024  # bytes kept of a rejected record's value
 
 
 class RecordKind(IntEnum):
@@ -28,7 +25,7 @@ class RecordKind(IntEnum):
     MATCHES = 2
     REJECT = 3
     BATCH = 4
-    """Not a record but a message of several."""
+    """Not a record but a message of several records."""
 
 
 class Side(IntEnum):
@@ -37,7 +34,7 @@ class Side(IntEnum):
 
 
 class MatchMode(IntEnum):
-    """How a row's matches are written."""
+    """How a record lists its matches."""
 
     NONE = 0
     IDS = 1
@@ -89,19 +86,19 @@ _ARROW = {
 
 
 def arrow_type(column: ColumnType) -> pa.DataType:
-    """The Arrow type that holds a column of this type; ``json`` is text."""
+    """Returns the Arrow type of a column; ``json`` is text."""
     return pa.decimal128(column.precision, column.scale) if column.kind is Kind.DECIMAL else _ARROW[column.kind]
 
 
 class RowLayout:
-    """Where the parts of one source's row records are."""
+    """The layout of one source's row records."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self.columns = tuple(columns)
         self.nulls_size = (len(self.columns) + 7) // 8
         fixed = [(field(i), _FIXED[column.type.kind]) for i, column in enumerate(self.columns)]
         self.head = np.dtype([*_HEADER_FIELDS, ("nulls", "u1", (self.nulls_size,)), *fixed])
-        """Header, nulls and fixed entries: all that stands before the text."""
+        """Header, nulls and fixed entries: all that precedes the texts."""
         self.texts = tuple(i for i, column in enumerate(self.columns) if column.type.kind in TEXT)
         self.arrow = pa.schema(  # see Changes.rows
             [
@@ -110,17 +107,22 @@ class RowLayout:
                 *(pa.field(column.name, arrow_type(column.type)) for column in self.columns),
             ]
         )
-        self.empty = nothing(self.arrow)
+        self.empty = empty_batch(self.arrow)
 
 
 def field(column: int) -> str:
-    """The name of a column's fixed entry in :attr:`RowLayout.head`."""
+    """Returns the name of a column's fixed entry in :attr:`RowLayout.head`."""
     return f"c{column}"
+
+
+def chosen_side(join: JoinType) -> Side | None:
+    """Returns the side of which a join chooses one row among the matches of a row; None if it keeps every match."""
+    return {JoinType.NATURAL: Side.RIGHT, JoinType.ASOF: Side.LEFT}.get(join)
 
 
 @dataclass(frozen=True)
 class ChangelogSchema:
-    """What one generation's changelog holds; reader and writer must agree on it."""
+    """The columns and the join of one generation; reader and writer of its changelog must agree on them."""
 
     left: tuple[Column, ...]
     right: tuple[Column, ...]
@@ -132,9 +134,8 @@ class ChangelogSchema:
 
     @property
     def chosen(self) -> Side | None:
-        """The side of which one row is chosen among candidates; None where every pair counts."""
-        return {JoinType.NATURAL: Side.RIGHT, JoinType.ASOF: Side.LEFT}.get(self.join)
+        return chosen_side(self.join)
 
     def match_mode(self, header: Side) -> MatchMode:
-        """How a row of that side writes its matches: with their timestamps if they are what is chosen."""
+        """Returns how rows of that side list their matches: with timestamps if the join chooses among these."""
         return MatchMode.IDS if self.chosen in (None, header) else MatchMode.IDS_WITH_TIMES

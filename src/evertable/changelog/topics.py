@@ -1,4 +1,4 @@
-"""Changelog topics: made, listed and deleted with the settings of docs/CHANGELOG-FORMAT.md."""
+"""Names, creates, lists and deletes changelog topics, with the settings of docs/CHANGELOG-FORMAT.md."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
 
-from evertable.changelog.names import generation_of, topic_name
 from evertable.errors import KafkaUnreachableError, NotEnoughBrokersError, TopicExistsError, TopicNotFoundError
 from evertable.kafka.admin import Admin
 from evertable.kafka.consumer import GRACE_S
@@ -22,16 +21,31 @@ from evertable.kafka.topics import describe
 log = logging.getLogger(__name__)
 
 KAFKAS_MAX_MESSAGE_BYTES = 1_048_588
-"""What a topic takes unless it says otherwise."""
+"""Kafka's default for ``max.message.bytes``."""
 
 TIMEOUT_S = 30.0
-_MOST_BYTES = 2**31 - 1
+_MAX_LIMIT = 2**31 - 1
 _LOOK_AGAIN_S = 0.02
+
+
+def topic_name(prefix: str, app: str, generation: int) -> str:
+    """Returns the name of a generation's changelog, such as ``evertable.demo.g000007``."""
+    if generation < 1:
+        raise ValueError(f"generations are numbered from 1, not {generation}")
+    return f"{prefix}.{app}.g{generation:06d}"
+
+
+def generation_of(prefix: str, app: str, topic: str) -> int | None:
+    """Returns the generation whose changelog this topic is; None if it is not a changelog of that app."""
+    digits = topic.removeprefix(f"{prefix}.{app}.g")
+    if not (digits.isascii() and digits.isdecimal() and int(digits) > 0):
+        return None
+    return int(digits) if topic == topic_name(prefix, app, int(digits)) else None
 
 
 @dataclass(frozen=True)
 class ChangelogTopic:
-    """A changelog that was made, and the largest message that it takes (all counted, not only the value)."""
+    """A changelog, and the largest message that it accepts (with key, headers and overhead)."""
 
     name: str
     max_message_bytes: int
@@ -41,9 +55,9 @@ class ChangelogTopic:
 def largest_message(
     admin: Admin, topics: Iterable[str], *, timeout_s: float = TIMEOUT_S, grace_s: float = GRACE_S
 ) -> int:
-    """The largest message that any of these topics takes; Kafka's default where reading its settings is not allowed.
+    """Returns the largest message that any of these topics accepts; Kafka's default if reading it is not allowed.
 
-    TopicNotFoundError if one is missing for ``grace_s``.
+    Raises TopicNotFoundError if a topic does not exist for ``grace_s``.
     """
     deadline = time.monotonic() + grace_s
     asked = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics]
@@ -66,20 +80,20 @@ def _largest_message(admin: Admin, asked: list[ConfigResource], timeout_s: float
             error: KafkaError = problem.args[0]
             if error.code() not in UNAUTHORIZED:
                 raise admin.explain(problem, resource.name, "DescribeConfigs") from problem
-            log.warning("The settings of topic '%s' may not be read; taken for Kafka's defaults", resource.name)
+            log.warning("No right to read the settings of topic '%s'; assuming Kafka's defaults", resource.name)
             largest = max(largest, KAFKAS_MAX_MESSAGE_BYTES)
     return largest or KAFKAS_MAX_MESSAGE_BYTES
 
 
 def _limit(largest_source_message: int) -> int:
-    return min(2 * max(largest_source_message, KAFKAS_MAX_MESSAGE_BYTES), _MOST_BYTES)
+    return min(2 * max(largest_source_message, KAFKAS_MAX_MESSAGE_BYTES), _MAX_LIMIT)
 
 
 class ChangelogTopics:
-    """The changelogs of one app, on the cluster that keeps them.
+    """The changelog topics of one app.
 
-    Hours may pass between two calls, and firewalls silently drop idle connections, so each call has a new admin client
-    unless it is given one. Topics are described, not listed by name: that could create them.
+    Hours may pass between two calls, and firewalls silently drop idle connections, so each call creates an admin client
+    unless it is passed one. Topics are described, as listing them by name could create them.
     """
 
     def __init__(
@@ -106,9 +120,9 @@ class ChangelogTopics:
         may_exist: bool = False,
         timeout_s: float = TIMEOUT_S,
     ) -> ChangelogTopic:
-        """Makes the changelog of a generation and waits until it can be used.
+        """Creates the changelog of a generation and waits until it can be used.
 
-        ``may_exist``: an earlier attempt was not answered, and may have created it.
+        ``may_exist``: an earlier attempt timed out and may have created it.
         """
         admin = admin or Admin(self._properties)
         limit = _limit(largest_source_message)
@@ -136,7 +150,7 @@ class ChangelogTopics:
         *,
         timeout_s: float = TIMEOUT_S,
     ) -> ChangelogTopic:
-        """The changelog of a generation that was made before; TopicNotFoundError if it is gone."""
+        """Returns the existing changelog of a generation; raises TopicNotFoundError if it was deleted."""
         name = topic_name(self.prefix, self.app, generation)
         partitions = _partitions_of(admin or Admin(self._properties), name, timeout_s)
         if not partitions:
@@ -144,10 +158,10 @@ class ChangelogTopics:
         return ChangelogTopic(name, _limit(largest_source_message), partitions)
 
     def delete(self, generation: int) -> None:
-        """Deletes the changelog of a generation, if there is one, and waits until it is gone.
+        """Deletes the changelog of a generation, if there is one, and waits until it does not exist.
 
-        Its query must have ended and its producer be closed before: where brokers create topics by themselves, a late
-        producer would bring it back.
+        Its query must have ended and its producer be closed: if brokers create topics automatically, a late producer
+        would recreate it.
         """
         name, admin = topic_name(self.prefix, self.app, generation), Admin(self._properties)
         try:
@@ -157,7 +171,7 @@ class ChangelogTopics:
         self._await(admin, name, 0, TIMEOUT_S)
 
     def list(self) -> dict[int, str]:
-        """The changelogs there are, by generation."""
+        """Returns the names of the app's changelogs, by generation."""
         admin = Admin(self._properties)
         try:
             topics = admin.client.list_topics(timeout=TIMEOUT_S).topics

@@ -8,11 +8,11 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass
 
 from evertable.background import run_concurrently, run_in_background
+from evertable.changelog.backlog import PartitionBacklog, find_backlog, find_last_records
 from evertable.changelog.caught_up import CaughtUp, SourcePartition
 from evertable.changelog.coverage import Span
 from evertable.changelog.reader import ChangelogReader
 from evertable.changelog.schema import ChangelogSchema, Side
-from evertable.changelog.targets import Extent, find_extents, find_last_records
 from evertable.changelog.topics import ChangelogTopic, ChangelogTopics, largest_message
 from evertable.config import Config, Role, Source, Start
 from evertable.engine.committed import Ends
@@ -21,7 +21,7 @@ from evertable.kafka.admin import AdminPool
 
 TIMEOUT_S = 30.0
 
-Extents = dict[int, Extent]
+Extents = dict[int, PartitionBacklog]
 Starts = tuple[Mapping[int, int], Mapping[int, int]]
 """For each side, the offset at which each partition was begun."""
 
@@ -35,7 +35,7 @@ class Build:
     extents: tuple[Extents, Extents]
     changelog_partitions: int
 
-    def caught_up(self, begun_again: Callable[[], bool] = lambda: False) -> CaughtUp:
+    def caught_up(self, was_restarted: Callable[[], bool] = lambda: False) -> CaughtUp:
         """Tells when the changelog has shown what the topics held when the build began."""
         spans = {
             (side, partition): extent.span
@@ -43,7 +43,7 @@ class Build:
             for partition, extent in self.extents[side].items()
             if extent.span is not None
         }
-        return CaughtUp(spans, begun_again)
+        return CaughtUp(spans, was_restarted)
 
     def reader(self, config: Config) -> ChangelogReader:
         """Reads the generation's changelog from its beginning."""
@@ -184,7 +184,7 @@ def _both_extents(
 
     def look(source: Source, start: Start) -> Extents:
         properties = config.source_kafka(source).for_librdkafka(Role.CONSUMER)
-        return find_extents(properties, source.topic, start, timeout_s=timeout_s)
+        return find_backlog(properties, source.topic, start, timeout_s=timeout_s)
 
     try:
         found_left, found_right = run_concurrently(lambda: look(config.left, left), lambda: look(config.right, right))
@@ -193,12 +193,12 @@ def _both_extents(
     return found_left, found_right
 
 
-def _from(extent: Extent, start: int) -> Extent:
+def _from(extent: PartitionBacklog, start: int) -> PartitionBacklog:
     """The extent without what lies before ``start``."""
     span = extent.span
     if span is not None:
         span = Span(max(span.first, start), span.last) if start <= span.last else None
-    return Extent(start, span)
+    return PartitionBacklog(start, span)
 
 
 def _source_spec(config: Config, source: Source, extents: Extents, *, shown_at_once: bool) -> SourceSpec:

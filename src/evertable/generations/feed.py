@@ -11,7 +11,7 @@ from typing import Protocol, Self
 
 import structlog
 
-from evertable.changelog.caught_up import CatchUpProgress, CaughtUp, Reached, SourcePartition
+from evertable.changelog.caught_up import CatchUpProgress, CaughtUp, SourcePartition, SourcePositions
 from evertable.changelog.changes import Changes
 from evertable.changelog.resumption import ResumeCheck
 from evertable.errors import KafkaAccessError
@@ -92,8 +92,8 @@ class Feed:
         """Commits whose records are not all read yet: the first of them, and the newest."""
         self._passed: dict[SourcePartition, int] = {}
         self._has_commit = False
-        self._reached = Reached()
-        self._replayed: Reached | None = None
+        self._reached = SourcePositions()
+        self._replayed: SourcePositions | None = None
         self._replays_to: dict[SourcePartition, int] = {}
         self._told = False
         self._refused_s: float | None = None
@@ -146,7 +146,7 @@ class Feed:
     def replay(self) -> None:
         """The query has failed: what it wrote since its last commit it will write again, and perhaps more."""
         with self._lock:
-            self._replayed, self._replays_to = Reached(), self._reached.ends
+            self._replayed, self._replays_to = SourcePositions(), self._reached.ends
 
     @property
     def is_replaying(self) -> bool:
@@ -234,10 +234,10 @@ class Feed:
         with self._lock:
             self.folded += changes.records
             self.newest = time.monotonic()
-            self._reached.saw(changes)
+            self._reached.add(changes)
             if self._replayed is not None:
-                self._replayed.saw(changes)
-            self._caught_up.saw(changes)
+                self._replayed.add(changes)
+            self._caught_up.add(changes)
             self._caught_up.read_to(self._reader.positions)
             self._pass_commits()
 
@@ -250,7 +250,7 @@ class Feed:
             if not self._resumption.is_read(self._reader.positions, shown):
                 return
             self._resumption = None
-        if self._caught_up.done and self._has_commit:
+        if self._caught_up.is_done and self._has_commit:
             self._told = True
             with self._lock:
                 self._rates.clear()  # from here on it is what comes in that counts, not what was there

@@ -14,9 +14,9 @@ import structlog
 from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import ListOffsetsResultInfo, OffsetSpec
 
+from evertable.changelog.backlog import partitions_with_records
 from evertable.changelog.caught_up import SourcePartition
 from evertable.changelog.schema import Side
-from evertable.changelog.targets import partitions_with_records
 from evertable.config import Config, Role, Source
 from evertable.errors import EvertableError, KafkaAccessError
 from evertable.generations.source_events import (

@@ -1,7 +1,6 @@
-"""``evertable.v1``, frame by frame: docs/PROTOCOL.md as code, without a socket.
+"""The protocol ``evertable.v1`` without a socket: docs/PROTOCOL.md as code.
 
-- ``frames``: what clients send, parsed strictly; close codes and limits;
-- ``answers``: what servers send. Page, patch and total are a prefix of one subscription and a tail that all share;
-- ``values``: rows of a table as JSON values; ``decoding``: JSON values as Python's own;
-- ``page``: the whole of what a view shows; ``patch``: what changed in it.
+- ``frames``: parses what clients send; close codes and limits;
+- ``answers``: encodes what servers send; ``page`` and ``patch``: the tails of two of these frames;
+- ``values``: encodes the rows of a table as JSON values; ``decoding``: decodes them to Python's types.
 """

@@ -1,12 +1,12 @@
-"""What servers send, as bytes.
+"""Encodes what servers send.
 
-A page is made once for all who look at the same view. What differs between them is the subscription's id and tag, so a
-``page``, ``patch`` or ``total`` is a :func:`prefix` of one subscription and a tail that all of them share::
+A page is encoded once for all subscriptions to the same view. They differ only in their id and tag, so a ``page``,
+``patch`` or ``total`` frame is a :func:`prefix` of one subscription and a tail that all of them share::
 
     {"type":"page","id":"a","tag":1,   "table":"final_ui","generation":3, … }
     └──────────── prefix ───────────┘  └──────────────── tail ──────────────┘
 
-The tails are made by ``page.page_tail``, ``patch.patch_tail`` and :func:`total_tail`.
+``page.page_tail``, ``patch.patch_tail`` and :func:`total_tail` return the tails.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from evertable.protocol.frames import SUBPROTOCOL, Limits
 
 @dataclass(frozen=True, order=True)
 class Stamp:
-    """Where a frame stands: on one socket later frames have greater stamps, or the same one."""
+    """The order of frames: on one socket, no frame has a lower stamp than the frame before it."""
 
     publication: int
     version: int
@@ -29,12 +29,12 @@ class Stamp:
 
     @property
     def json(self) -> bytes:
-        """The three fields, as they stand in a tail."""
+        """The three fields as JSON, as in a tail."""
         return b'"generation":%d,"publication":%d,"version":%d' % (self.generation, self.publication, self.version)
 
 
 def prefix(kind: str, subscription: str, tag: int) -> bytes:
-    """How a subscription's frames of one kind begin; a tail follows."""
+    """Returns the beginning of a subscription's frame; a tail follows."""
     return b'{"type":"%b","id":%b,"tag":%d,' % (kind.encode(), orjson.dumps(subscription), tag)
 
 
@@ -55,13 +55,19 @@ def pong(tag: int) -> bytes:
 
 
 def error(subscription: str, tag: int, problem: EvertableError) -> bytes:
-    """The answer to a request that cannot be met, with the position if the problem has one."""
-    frame = {"type": "error", "id": subscription, "tag": tag, "condition": problem.condition, "message": said(problem)}
+    """Returns the frame that rejects a request, with the position in the filter if the problem has one."""
+    frame = {
+        "type": "error",
+        "id": subscription,
+        "tag": tag,
+        "condition": problem.condition,
+        "message": message_of(problem),
+    }
     if (position := getattr(problem, "position", None)) is not None:
         frame["position"] = position
     return orjson.dumps(frame)
 
 
-def said(problem: EvertableError) -> str:
-    """What to tell a person: what happened and what to do, without the condition, which has a field of its own."""
+def message_of(problem: EvertableError) -> str:
+    """Returns what happened and what to do, without the condition, which is a field of its own."""
     return f"{problem.what} {problem.next_step}".rstrip()

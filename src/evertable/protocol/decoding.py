@@ -1,4 +1,4 @@
-"""JSON values of a page as Python's own: Decimal, datetime, date, int."""
+"""Decodes the JSON values of a page to Python's types: Decimal, datetime, date, int."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from evertable.schema.columns import Column, ColumnType, Kind
 
 
 def from_json(column: ColumnType, value: Any) -> Any:
-    """What a JSON value means in a column of this type; null is None."""
+    """Decodes a JSON value of a column of this type; null is None."""
     decode = _DECODERS.get(column.kind)
     return value if value is None or decode is None else decode(value)
 
 
 def rows_from_json(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> list[Row]:
-    """A page's rows, decoded column by column."""
+    """Decodes the rows of a page, column by column."""
     if not rows or not columns:
         return [tuple(row) for row in rows]
     values = []
@@ -29,7 +29,7 @@ def rows_from_json(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> 
 
 
 def _time(text: str) -> datetime | str:
-    """In UTC. Years that Python has no datetime for, before 1 and after 9999, stay text."""
+    """Returns a time in UTC; text if the year is before 1 or after 9999, which datetime does not support."""
     try:
         return datetime.fromisoformat(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What clients send: requests, parsed strictly, and the limits and close codes that hold for them."""
+"""Parses what clients send, strictly; defines limits and close codes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from evertable.views.view import View
 
 SUBPROTOCOL: Final = "evertable.v1"
 BEARER: Final = "bearer."
-"""How the subprotocol begins that carries a browser's token."""
+"""The prefix of the subprotocol that carries a browser's token."""
 
 MAX_FRAME_BYTES: Final = 65_536
 MAX_FILTER_CHARS: Final = 2_000
 MAX_ID_CHARS: Final = 64
-MAX_INTEGER: Final = 2**53 - 1  # the largest that JavaScript holds exactly, and all that is counted stays below
+MAX_INTEGER: Final = 2**53 - 1  # the largest integer that JavaScript holds exactly; no counter reaches it
 MAX_REASON_BYTES: Final = 123  # of a close frame, by RFC 6455
 
 
@@ -34,7 +34,7 @@ class CloseCode(IntEnum):
 
 @dataclass(frozen=True)
 class Limits:
-    """What the server holds each socket to; ``welcome`` tells it."""
+    """The limits of each socket, which the ``welcome`` frame contains."""
 
     page: int = 10_000
     subscriptions: int = 64
@@ -43,15 +43,15 @@ class Limits:
 
 
 class BadFrameError(Exception):
-    """A frame that is none of the protocol's; ``reason`` fits into a close frame with ``CloseCode.BAD_FRAME``."""
+    """A frame that violates the protocol; ``reason`` fits into a close frame with ``CloseCode.BAD_FRAME``."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason.encode("utf-8", "replace")[:MAX_REASON_BYTES].decode("utf-8", "ignore")
         super().__init__(self.reason)
 
 
-WHOLE: Final = View()
-"""What a client looks at that says nothing else."""
+DEFAULT_VIEW: Final = View()
+"""The view of a request that names none."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,14 @@ class Subscribe:
     id: str
     table: str
     tag: int = 0
-    view: View = WHOLE
+    view: View = DEFAULT_VIEW
 
 
 @dataclass(frozen=True)
 class ChangeView:
     id: str
     tag: int = 0
-    view: View = WHOLE
+    view: View = DEFAULT_VIEW
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,10 @@ Request = Subscribe | ChangeView | Unsubscribe | Ping
 
 
 def parse(text: str) -> Request:
-    """The request that a text frame holds. BadFrameError says what is wrong with it."""
+    """Parses a text frame to a request; raises BadFrameError with what is wrong with it."""
     try:
         frame = orjson.loads(text)
-    except orjson.JSONDecodeError as error:  # also for lone surrogates and for very deep nesting
+    except orjson.JSONDecodeError as error:  # also for unpaired surrogates and very deep nesting
         raise BadFrameError(f"not JSON: {error}") from None
     if type(frame) is not dict:
         raise BadFrameError("not an object")
@@ -95,15 +95,15 @@ def parse(text: str) -> Request:
     kind = frame.pop("type")
     make = _REQUESTS.get(kind) if type(kind) is str else None
     if make is None:
-        raise BadFrameError(f"unknown type {_shown(kind)}")
+        raise BadFrameError(f"unknown type {_short_json(kind)}")
     request = make(frame)
     if frame:
-        raise BadFrameError(f"unknown field {_shown(next(iter(frame)))} in {kind}")
+        raise BadFrameError(f"unknown field {_short_json(next(iter(frame)))} in {kind}")
     return request
 
 
 def encode(request: Request) -> str:
-    """The text frame for a request, every field written out."""
+    """Returns the text frame of a request, with every field."""
     frame: dict[str, Any]
     match request:
         case Subscribe(id=name, table=table, tag=tag, view=view):
@@ -117,8 +117,8 @@ def encode(request: Request) -> str:
     return orjson.dumps(frame).decode()
 
 
-# Each takes its fields out of the frame, so that what is left is unknown. Types are compared, not asked with
-# isinstance: JSON gives exactly these, and to isinstance a boolean is an integer.
+# Each of these functions removes the fields it knows from the frame, so that unknown ones remain. They compare types
+# instead of calling isinstance, for which a boolean is an integer.
 
 
 def _subscribe(frame: dict[str, Any]) -> Subscribe:
@@ -158,7 +158,7 @@ def _view(frame: dict[str, Any]) -> View:
         _boolean(view, "newestFirst", False),
     )
     if view:
-        raise BadFrameError(f"unknown field {_shown(next(iter(view)))} in view")
+        raise BadFrameError(f"unknown field {_short_json(next(iter(view)))} in view")
     return parsed
 
 
@@ -176,7 +176,7 @@ def _view_json(view: View) -> dict[str, Any]:
 def _id(frame: dict[str, Any]) -> str:
     name = _text(frame, "id")
     if not 1 <= len(name) <= MAX_ID_CHARS:
-        raise BadFrameError(f"'id' has not 1 to {MAX_ID_CHARS} characters")
+        raise BadFrameError(f"'id' does not have 1 to {MAX_ID_CHARS} characters")
     return name
 
 
@@ -207,7 +207,7 @@ def _names(field: str, names: object) -> tuple[str, ...]:
     raise BadFrameError(f"'{field}' is not an array of names")
 
 
-def _shown(value: object) -> str:
-    """As JSON, and short enough to leave room for what follows."""
+def _short_json(value: object) -> str:
+    """Returns a value as JSON, cut so that a message has room for more."""
     text = orjson.dumps(value).decode()
     return text if len(text) <= 40 else f"{text[:39]}…"

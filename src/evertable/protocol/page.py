@@ -1,4 +1,4 @@
-"""Pages: the rows of a view at one moment, all of one generation."""
+"""Pages: the rows that a viewer of a view sees at one moment, all of one generation."""
 
 from __future__ import annotations
 
@@ -16,42 +16,42 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Page:
-    """What a view shows. Pages of one name are ordered by (``publication``, ``version``)."""
+    """A page as a client receives it. Pages of one table are ordered by (``publication``, ``version``)."""
 
     table: str
     generation: int
     publication: int
     version: int
     total: int
-    """Rows that the filter lets through, before offset and limit."""
+    """The number of rows that pass the filter, regardless of offset and limit."""
     offset: int
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     missing: tuple[str, ...] = ()
-    """Columns that the view names and that the table has no more."""
+    """Columns that the view names and the table does not have."""
 
     @property
     def stamp(self) -> Stamp:
         return Stamp(self.publication, self.version, self.generation)
 
     def dicts(self) -> list[dict[str, Any]]:
-        """The rows by column name."""
+        """Returns the rows as dicts by column name."""
         names = [column.name for column in self.columns]
         return [dict(zip(names, row, strict=True)) for row in self.rows]
 
 
 @dataclass(frozen=True)
 class PageRows:
-    """A page's rows as a server keeps them: whose they are, their values, and each as JSON, encoded once."""
+    """A page's rows as a server keeps them: their keys, their values, and each row as JSON, encoded once."""
 
     keys: Sequence[int]
-    """What makes a row the same one on the next page; unique within a page."""
+    """Identifies a row across pages; unique within a page."""
     values: Sequence[Row]
     json: Sequence[bytes]
 
     @classmethod
     def of(cls, keys: Sequence[int], values: Sequence[Row]) -> PageRows:
-        # Copied, because a result of orjson's that is kept pins a kilobyte: six times slower for 10,000 rows.
+        # Copied, because orjson's results occupy a kilobyte each: keeping 10,000 of them is six times slower.
         return cls(keys, values, [memoryview(orjson.dumps(row)).tobytes() for row in values])
 
 
@@ -64,7 +64,7 @@ def page_tail(
     rows: Iterable[bytes],
     missing: Sequence[str] = (),
 ) -> bytes:
-    """A page frame without its prefix, from rows as JSON; with ``{`` before it, what REST answers."""
+    """Returns a page frame without its prefix, from rows as JSON; with ``{`` in front it is the answer of REST."""
     heads = orjson.dumps([{"name": column.name, "type": str(column.type)} for column in columns])
     lacking = b',"missing":' + orjson.dumps(missing) if missing else b""
     named = orjson.dumps(table)

@@ -1,4 +1,4 @@
-"""Patches: what changed from one page of a view to the next."""
+"""Patches: the difference between two pages of a view."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from evertable.protocol.answers import Stamp
 from evertable.protocol.page import PageRows, Row
 
 Splice = tuple[int, int, Sequence[Row]]
-"""At, how many to remove, what to put there instead; each counts in what the one before it left."""
+"""Index, number of rows to remove, rows to insert; indexes count after the splices before it."""
 Cell = tuple[int, int, Any]
-"""Row and column, counted after all splices, and the value that is there now."""
+"""Row (after all splices), column, and the new value."""
 
-_SPLICE_BYTES = len("[100,1,[]],")  # around a row that is replaced on its own
+_SPLICE_BYTES = len("[100,1,[]],")  # the overhead of replacing a single row
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Patch:
 
 
 def patch_tail(stamp: Stamp, total: int, offset: int, patch: Patch) -> bytes:
-    """A patch frame without its prefix. It is worth sending where it is shorter than the page's tail."""
+    """Returns a patch frame without its prefix; send it if it is shorter than the tail of the page."""
     parts = [b'%b,"total":%d,"offset":%d' % (stamp.json, total, offset)]
     if patch.splice:
         parts.append(b'"splice":' + orjson.dumps(patch.splice))
@@ -41,7 +41,7 @@ def patch_tail(stamp: Stamp, total: int, offset: int, patch: Patch) -> bytes:
 
 
 def apply(rows: Sequence[Row], patch: Patch) -> list[Row]:
-    """The rows after the patch; those given stay as they are."""
+    """Returns the rows after the patch, without changing those given."""
     result = list(rows)
     for at, remove, put in patch.splice:
         result[at : at + remove] = put
@@ -52,7 +52,7 @@ def apply(rows: Sequence[Row], patch: Patch) -> list[Row]:
 
 
 def diff(old: PageRows, new: PageRows) -> Patch:
-    """What turns the old rows into the new ones: as few rows sent as can be, the others by their changed cells."""
+    """Returns the patch from old to new rows, with as few whole rows as possible and otherwise changed cells."""
     kept = _kept(old.keys, new.keys)
     cells: list[Cell] = []
     staying = []
@@ -60,20 +60,20 @@ def diff(old: PageRows, new: PageRows) -> Patch:
         if old.json[before] != new.json[after]:
             changed = _changed(after, old.values[before], new.values[after])
             if len(orjson.dumps(changed)) > len(new.json[after]) + _SPLICE_BYTES:
-                continue  # most of the row is new: it goes whole, as if it were another one
+                continue  # most of the row is new: replace it as a whole
             cells += changed
         staying.append((before, after))
     return Patch(list(_splices(staying, len(old.keys), new.values)), cells)
 
 
 def _changed(at: int, old: Row, new: Row) -> list[Cell]:
-    """Cells that differ in their JSON: to Python -0.0 equals 0.0."""
+    """Returns the cells that differ as JSON: in Python, -0.0 equals 0.0."""
     pairs = enumerate(zip(old, new, strict=True))
     return [(at, column, b) for column, (a, b) in pairs if a is not b and orjson.dumps(a) != orjson.dumps(b)]
 
 
 def _splices(kept: Sequence[tuple[int, int]], old_length: int, new: Sequence[Row]) -> Iterator[Splice]:
-    """What fills the gaps between kept rows, from the first to the last: what is before a gap is as it will be."""
+    """Yields splices for the gaps between kept rows, from the first to the last."""
     from_old = from_new = 0
     for before, after in (*kept, (old_length, len(new))):
         if before > from_old or after > from_new:
@@ -82,20 +82,20 @@ def _splices(kept: Sequence[tuple[int, int]], old_length: int, new: Sequence[Row
 
 
 def _kept(old: Sequence[int], new: Sequence[int]) -> list[tuple[int, int]]:
-    """(old place, new place) of the rows that need not move: the longest run of survivors in the same order."""
+    """Returns (old index, new index) of the most rows that are on both pages in the same order."""
     if old == new:
         return [(place, place) for place in range(len(new))]
     places = {key: place for place, key in enumerate(old)}
     survivors = [(before, after) for after, key in enumerate(new) if (before := places.get(key)) is not None]
     if all(a[0] < b[0] for a, b in pairwise(survivors)):
-        return survivors  # rows came and went, none moved
+        return survivors  # no row moved
     return [survivors[i] for i in _longest_increasing([before for before, _ in survivors])]
 
 
 def _longest_increasing(numbers: Sequence[int]) -> list[int]:
-    """Indexes of a longest increasing subsequence of distinct numbers, by patience sorting: O(n log n)."""
-    tops: list[int] = []  # the smallest number that a run of that length may end with
-    ends: list[int] = []  # and where that number is
+    """Returns the indexes of a longest increasing subsequence, by patience sorting in O(n log n)."""
+    tops: list[int] = []  # by length, the smallest last number of a subsequence
+    ends: list[int] = []  # and its index
     previous = [-1] * len(numbers)
     for i, number in enumerate(numbers):
         length = bisect_left(tops, number)

@@ -1,4 +1,4 @@
-"""Rows of a table as JSON values: the table "Values" of docs/PROTOCOL.md, a whole column at a time."""
+"""Encodes rows of a table as JSON values, column by column: the table "Values" of docs/PROTOCOL.md."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from evertable.protocol.page import Row
 from evertable.schema.columns import Column, Kind
 
 MAX_TEXT = 8_192  # characters of a cell
-MAX_SAFE = 2**53 - 1  # beyond it JavaScript's numbers have gaps
+MAX_SAFE = 2**53 - 1  # the largest integer that JavaScript holds exactly
 
 _YEAR_0 = np.datetime64("0000-01-01")
 _YEAR_10000 = np.datetime64("10000-01-01")
-_PLAIN_SCALE = 6  # with more decimals Arrow writes small numbers as 1E-7
+_PLAIN_SCALE = 6  # with more digits Arrow writes small numbers as 1E-7
 
 
 def rows_of(batch: pa.RecordBatch, columns: Sequence[Column]) -> list[Row]:
-    """The batch's rows with their values as they go into JSON; ``columns`` are those of the batch, in order."""
+    """Returns the rows of a batch with these columns, with their values as JSON has them."""
     if not columns:
         return [()] * batch.num_rows
     values = (_JSON[column.type.kind](array) for column, array in zip(columns, batch.columns, strict=True))
@@ -29,7 +29,7 @@ def rows_of(batch: pa.RecordBatch, columns: Sequence[Column]) -> list[Row]:
 
 
 def _texts(array: pa.Array) -> list[Any]:
-    """Long ones cut: a page is to be looked at, and a hundred rows with a megabyte in each are none."""
+    """Returns texts, long ones cut: pages are for people, who do not read megabytes."""
     values = array.to_pylist()
     if max(map(len, filter(None, values)), default=0) > MAX_TEXT:
         values = [text if text is None or len(text) <= MAX_TEXT else _cut(text) for text in values]
@@ -53,7 +53,7 @@ def _longs(array: pa.Array) -> list[Any]:
 
 
 def _floats(array: pa.Array) -> list[Any]:
-    """As doubles that are spelled with the fewest digits: 1.1, where the float is 1.10000002384…"""
+    """Returns doubles with the fewest digits: 1.1 for the float 1.10000002384…"""
     return array.cast(pa.string()).cast(pa.float64()).to_pylist()  # type: ignore[no-any-return]
 
 
@@ -62,10 +62,10 @@ def _decimals(array: pa.Array) -> list[Any]:
     if scale <= _PLAIN_SCALE:
         return array.cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
     unscaled = pa.Array.from_buffers(pa.decimal128(38, 0), len(array), array.buffers(), offset=array.offset)
-    return [None if digits is None else _pointed(digits, scale) for digits in unscaled.cast(pa.string()).to_pylist()]
+    return [None if digits is None else _with_point(digits, scale) for digits in unscaled.cast(pa.string()).to_pylist()]
 
 
-def _pointed(digits: str, scale: int) -> str:
+def _with_point(digits: str, scale: int) -> str:
     sign = "-" if digits[0] == "-" else ""
     padded = digits.removeprefix("-").zfill(scale + 1)
     return f"{sign}{padded[:-scale]}.{padded[-scale:]}"
@@ -73,7 +73,7 @@ def _pointed(digits: str, scale: int) -> str:
 
 def _dates(array: pa.Array) -> list[Any]:
     values = array.cast(pa.string()).to_pylist()
-    for i, text in _far(_without_nulls(array, pa.int32()).astype("M8[D]"), "D"):
+    for i, text in _outside_calendar(_without_nulls(array, pa.int32()).astype("M8[D]"), "D"):
         values[i] = text
     return values  # type: ignore[no-any-return]
 
@@ -81,15 +81,15 @@ def _dates(array: pa.Array) -> list[Any]:
 def _timestamps(array: pa.Array) -> list[Any]:
     spaced = array.view(pa.timestamp("us")).cast(pa.string()).to_pylist()  # with the zone it takes 30 times as long
     values = [None if text is None else f"{text[:-16]}T{text[-15:]}Z" for text in spaced]
-    for i, text in _far(_without_nulls(array, pa.int64()).view("M8[us]"), "us"):
+    for i, text in _outside_calendar(_without_nulls(array, pa.int64()).view("M8[us]"), "us"):
         values[i] = f"{text}Z"
     return values
 
 
-def _far(times: npt.NDArray[np.datetime64], unit: Literal["D", "us"]) -> list[tuple[int, str]]:
-    """Where times are outside of the years 0 to 9999, and their text with a sign and six digits of year.
+def _outside_calendar(times: npt.NDArray[np.datetime64], unit: Literal["D", "us"]) -> list[tuple[int, str]]:
+    """Returns the indexes of times outside of the years 0 to 9999, and their texts with a signed six-digit year.
 
-    Only Kafka's own timestamps can be; JavaScript reads them in this form.
+    Only Kafka's own timestamps can have such years; JavaScript parses this form.
     """
     places = np.flatnonzero((times < _YEAR_0) | (times >= _YEAR_10000))
     texts = np.datetime_as_string(times[places], unit=unit) if len(places) else ()
@@ -102,7 +102,7 @@ def _long_year(text: str) -> str:
 
 
 def _without_nulls(array: pa.Array, plain: pa.DataType) -> npt.NDArray[Any]:
-    """The raw numbers, with 0 for nulls."""
+    """Returns the stored numbers, with 0 for nulls."""
     numbers = array.view(plain)
     return (numbers.fill_null(0) if numbers.null_count else numbers).to_numpy()  # type: ignore[no-any-return]
 

@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from evertable.errors import EvertableError, RequestError
-from evertable.protocol.answers import said
+from evertable.protocol.answers import message_of
 from evertable.server.security import Refusal
 
 STATUSES = {
@@ -71,6 +71,6 @@ def answer(_request: Request, error: Exception) -> Response:
             headers = RETRY_AFTER if status == 503 else ()
             position = getattr(error, "position", None)
             more = {} if position is None else {"position": position}
-            return response_to(Refusal(status, error.condition, said(error), headers), **more)
+            return response_to(Refusal(status, error.condition, message_of(error), headers), **more)
     message = "The server failed in a way it did not foresee; its log says how."
     return response_to(Refusal(500, "INTERNAL_ERROR", message))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from confluent_kafka import KafkaException
 
-from evertable.changelog.names import generation_of
+from evertable.changelog.topics import generation_of
 from evertable.config import KafkaProperties, Role
 from evertable.config.names import CONTROL, STATE, OwnTopics
 from evertable.errors import StateFormatError

@@ -12,11 +12,11 @@ import pyarrow as pa
 from evertable.schema.columns import Column
 from evertable.tables.table import Extent, Mask, Slots, batch_of, schema_of
 
-Row = tuple[Any, ...]
+BoundedRow = tuple[Any, ...]
 
 
 class BoundedTable:
-    """At most ``limit`` rows, appended or put in place by key; the oldest make room for new ones."""
+    """A table of at most ``limit`` rows, appended or replaced by key; the oldest rows are dropped."""
 
     def __init__(self, columns: Sequence[Column], limit: int, on_change: Callable[[], None] = lambda: None) -> None:
         self.columns = tuple(columns)
@@ -24,7 +24,7 @@ class BoundedTable:
         self._schema = schema_of(self.columns)
         self._limit = limit
         self._on_change = on_change
-        self._rows: dict[int, Row] = {}  # by slot, in order of arrival
+        self._rows: dict[int, BoundedRow] = {}  # by slot, in order of arrival
         self._versions: dict[int, int] = {}
         self._slots: dict[Hashable, int] = {}
         self._keys: dict[int, Hashable] = {}
@@ -39,17 +39,17 @@ class BoundedTable:
     def nbytes(self) -> int:
         return sum(len(value) for row in self.rows() for value in row if isinstance(value, str | bytes))
 
-    def rows(self) -> list[Row]:
-        """All rows, in order of arrival."""
+    def rows(self) -> list[BoundedRow]:
+        """Returns all rows, in order of arrival."""
         with self.lock:
             return list(self._rows.values())
 
-    def append(self, rows: Iterable[Row]) -> None:
-        """Adds rows behind those that are there."""
+    def append(self, rows: Iterable[BoundedRow]) -> None:
+        """Appends rows."""
         self._write([(None, row) for row in rows])
 
-    def put(self, rows: Mapping[Hashable, Row]) -> None:
-        """Writes each row in the place of the one with its key, or behind all others."""
+    def put(self, rows: Mapping[Hashable, BoundedRow]) -> None:
+        """Replaces the row with the same key, or appends, for each of these rows."""
         self._write(list(rows.items()))
 
     def changed(self, slots: Slots, since: int) -> Mask:
@@ -73,10 +73,10 @@ class BoundedTable:
         with self.lock:
             return BoundedSnapshot(self.columns, self.extent, self.rows())
 
-    def _write(self, rows: Sequence[tuple[Hashable | None, Row]]) -> None:
+    def _write(self, rows: Sequence[tuple[Hashable | None, BoundedRow]]) -> None:
         if not rows:
             return
-        fitting = self._fitting([row for _, row in rows])  # before any is written: half a batch would not be told
+        fitting = self._fitting([row for _, row in rows])  # first, so that a bad row leaves the table unchanged
         with self.lock:
             self._version += 1
             for (key, _), row in zip(rows, fitting, strict=True):
@@ -90,8 +90,8 @@ class BoundedTable:
                     self._drop_first()
         self._on_change()
 
-    def _fitting(self, rows: Sequence[Row]) -> list[Row]:
-        """The rows as they can be shown; ValueError if one does not fit: it would take the table from all viewers."""
+    def _fitting(self, rows: Sequence[BoundedRow]) -> list[BoundedRow]:
+        """Returns the rows as they can be shown; ValueError if one does not fit, as no viewer could read the table."""
         for row in rows:
             if len(row) != len(self.columns):
                 raise ValueError(f"a row of {len(row)} values for a table of {len(self.columns)} columns")
@@ -116,7 +116,7 @@ class BoundedTable:
 class BoundedSnapshot:
     """The rows of a bounded table at one moment."""
 
-    def __init__(self, columns: tuple[Column, ...], extent: Extent, rows: list[Row]) -> None:
+    def __init__(self, columns: tuple[Column, ...], extent: Extent, rows: list[BoundedRow]) -> None:
         self.columns = columns
         self.extent = extent
         self._types = schema_of(columns).types
@@ -135,17 +135,17 @@ class BoundedSnapshot:
         return _text_bytes([self._rows[place] for place in places.tolist()], columns)
 
 
-def _text_bytes(rows: Sequence[Row], columns: Sequence[int]) -> Slots:
-    """Counted in characters, which is near enough: these tables are small."""
+def _text_bytes(rows: Sequence[BoundedRow], columns: Sequence[int]) -> Slots:
+    """Counts characters, which is close enough as these tables are small."""
     return np.array([sum(len(row[i]) for i in columns if isinstance(row[i], str)) for row in rows], np.int64)
 
 
 def _encodable(text: str) -> str:
-    """Text that Python holds and UTF-8 does not (half of a pair of surrogates), with ``?`` in its place."""
+    """Replaces unpaired surrogates, which UTF-8 cannot encode, by ``?``."""
     return text.encode("utf-8", "replace").decode()
 
 
-def _batch(table: Sequence[Column], rows: Sequence[Row], columns: Sequence[int]) -> pa.RecordBatch:
+def _batch(table: Sequence[Column], rows: Sequence[BoundedRow], columns: Sequence[int]) -> pa.RecordBatch:
     types = schema_of(table).types
     arrays = [pa.array([row[index] for row in rows], types[index]) for index in columns]
     return batch_of(table, columns, arrays, len(rows))

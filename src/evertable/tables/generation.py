@@ -1,4 +1,4 @@
-"""One generation's tables: both sources, the joined table and the dead letters, folded from its changelog."""
+"""Folds one generation's changelog into its tables: both sources, the joined table and the dead letters."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ import numpy as np
 import pyarrow as pa
 
 from evertable.changelog.changes import Changes
-from evertable.changelog.ids import pack
-from evertable.changelog.schema import Side
+from evertable.changelog.ids import row_ids
+from evertable.changelog.schema import Side, chosen_side
 from evertable.schema.columns import Column, ColumnType, Kind
 from evertable.schema.joins import JoinType, joined_columns
-from evertable.tables.bounded import BoundedTable, Row
-from evertable.tables.join_table import JoinedTable
-from evertable.tables.joined import INDEXES, Matches
+from evertable.tables.bounded import BoundedRow, BoundedTable
+from evertable.tables.joined_table import JoinedTable
+from evertable.tables.joins import JOINS, MatchedSlots
 from evertable.tables.numbering import Keys, Numbering
 from evertable.tables.source import SourceTable
-from evertable.tables.waiting import Pairs, Waiting
+from evertable.tables.waiting import Matches, WaitingMatches
 
 MAX_DEAD_LETTERS = 10_000
 
 _COLUMN = re.compile(r"column '(.*?)'(?= |:)")
-"""In the reason of a rejection, the column it is about."""
+"""Finds the column in the reason of a reject."""
 
 _STRING = ColumnType(Kind.STRING)
 DEAD_LETTER_COLUMNS = (
@@ -43,7 +43,7 @@ DEAD_LETTER_COLUMNS = (
 
 @dataclass(frozen=True)
 class Input:
-    """What the tables need to know of a source."""
+    """A source as far as the tables need to know it."""
 
     name: str
     topic: str
@@ -52,9 +52,9 @@ class Input:
 
 
 class GenerationTables:
-    """Folds changes into tables; folding is idempotent and free of order.
+    """The tables of one generation; folding is idempotent and independent of order.
 
-    One thread folds, any number read. ``on_change`` is called after each fold that changed something.
+    One thread folds, any number may read. ``on_change`` is called after each fold that changed something.
     """
 
     def __init__(self, left: Input, right: Input, join: JoinType, on_change: Callable[[], None] = lambda: None) -> None:
@@ -62,23 +62,22 @@ class GenerationTables:
         self.inputs = (left, right)
         self.join = join
         self.has_matches = False
-        """Whether any row of one source matches one of the other."""
+        """Whether any row of one source has matched one of the other."""
         self.rejects_by_column: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
-        """For each source, how many records were rejected because of a column, by its name."""
+        """For each source, the number of records that were rejected because of a column, by its name."""
         self._on_change = on_change
-        self._ts_side = Side.RIGHT if join is JoinType.ASOF else None
-        self.left = SourceTable(left.columns, self.lock, with_ts=self._ts_side is Side.LEFT)
-        self.right = SourceTable(right.columns, self.lock, with_ts=self._ts_side is Side.RIGHT)
+        self.left = SourceTable(left.columns, self.lock, with_ts=False)
+        self.right = SourceTable(right.columns, self.lock, with_ts=join is JoinType.ASOF)
         self.sources = (self.left, self.right)
-        self._chosen = {JoinType.NATURAL: Side.RIGHT, JoinType.ASOF: Side.LEFT}.get(join)
+        self._chosen = chosen_side(join)
         self.joined = self._joined_table(join)
         self.dead_letters = BoundedTable(DEAD_LETTER_COLUMNS, MAX_DEAD_LETTERS)
         self._rejected = (Numbering(), Numbering())
-        self._waiting = (Waiting(), Waiting())  # for a left row, for a right row
+        self._waiting = (WaitingMatches(), WaitingMatches())  # for a left row, and for a right row
 
     @property
     def rejects(self) -> int:
-        """How many records were rejected, those that the table no longer shows included."""
+        """The number of rejected records, including those that ``dead_letters`` no longer shows."""
         return sum(map(len, self._rejected))
 
     @property
@@ -87,24 +86,24 @@ class GenerationTables:
 
     @property
     def waiting(self) -> int:
-        """How many pairs wait for a row."""
+        """The number of matches that wait for a row."""
         return sum(map(len, self._waiting))
 
     @property
     def nbytes(self) -> int:
-        """About how much memory all of it takes."""
+        """The approximate memory of all tables."""
         with self.lock:
             parts = (*self.sources, self.joined, self.dead_letters, *self._rejected, *self._waiting)
             return sum(part.nbytes for part in parts)
 
     def fold(self, changes: Changes) -> bool:
-        """Adds what is new in these changes; says if anything was."""
+        """Adds what is new in these changes; returns whether anything was."""
         with self.lock:
             version = self.joined.version + 1
             before = len(self.joined.index)
             fresh = [self._add_rows(side, changes.rows[side], version) for side in Side]
             grown = len(self.joined.index) > before
-            matched = self._add_pairs(changes.pairs, (fresh[0], fresh[1]), version)
+            matched = self._add_matches(changes.matches, (fresh[0], fresh[1]), version)
             if grown or matched:
                 self.joined.version = version
             rejected = self._add_rejects(changes.rejects)
@@ -121,31 +120,31 @@ class GenerationTables:
             self.joined.index.add_rows(side, end - len(ids), end, version)
         return ids
 
-    def _add_pairs(self, batch: pa.RecordBatch, fresh: tuple[Keys, Keys], version: int) -> bool:
-        """Fold the pairs of a batch, and those that waited for its rows; others wait on."""
-        parts = [Pairs(*(column.to_numpy() for column in batch.columns))]
+    def _add_matches(self, batch: pa.RecordBatch, fresh: tuple[Keys, Keys], version: int) -> bool:
+        """Adds the matches of a batch, and those that waited for its rows; keeps those whose row is still missing."""
+        parts = [Matches(*(column.to_numpy() for column in batch.columns))]
         parts += [self._waiting[side].release(fresh[side]) for side in Side]
-        pairs = Pairs.concat([part for part in parts if len(part)] or parts[:1])
-        if not len(pairs):
+        matches = Matches.concat([part for part in parts if len(part)] or parts[:1])
+        if not len(matches):
             return False
-        left, right = self.left.slots(pairs.left), self.right.slots(pairs.right)
+        left, right = self.left.slots(matches.left), self.right.slots(matches.right)
         no_left, no_right = left < 0, (left >= 0) & (right < 0)
-        whole = ~(no_left | no_right)
-        if not whole.all():
-            self._waiting[Side.LEFT].add(pairs.left[no_left], pairs.where(no_left))
-            self._waiting[Side.RIGHT].add(pairs.right[no_right], pairs.where(no_right))
-            left, right, pairs = left[whole], right[whole], pairs.where(whole)
-        if not len(pairs):
+        complete = ~(no_left | no_right)
+        if not complete.all():
+            self._waiting[Side.LEFT].add(matches.left[no_left], matches.where(no_left))
+            self._waiting[Side.RIGHT].add(matches.right[no_right], matches.where(no_right))
+            left, right, matches = left[complete], right[complete], matches.where(complete)
+        if not len(matches):
             return False
         self.has_matches = True
-        order_id = pairs.left if self._chosen is Side.LEFT else pairs.right
-        return self.joined.index.add_matches(Matches(left, right, pairs.order_ts, order_id), version)
+        order_id = matches.left if self._chosen is Side.LEFT else matches.right
+        return self.joined.index.add_matches(MatchedSlots(left, right, matches.order_ts, order_id), version)
 
     def _add_rejects(self, batch: pa.RecordBatch) -> bool:
         if not batch.num_rows:
             return False
         sides = batch.column("side").to_numpy()
-        ids = pack(batch.column("partition").to_numpy(), batch.column("offset").to_numpy())
+        ids = row_ids(batch.column("partition").to_numpy(), batch.column("offset").to_numpy())
         fresh = np.zeros(len(ids), bool)
         for side in Side:
             mine = np.flatnonzero(sides == side)
@@ -156,7 +155,9 @@ class GenerationTables:
         self.dead_letters.append([self._dead_letter(*row.values()) for row in batch.take(pa.array(newest)).to_pylist()])
         return bool(len(newest))
 
-    def _dead_letter(self, side: int, partition: int, offset: int, ts: int, reason: str, raw: bytes | None) -> Row:
+    def _dead_letter(
+        self, side: int, partition: int, offset: int, ts: int, reason: str, raw: bytes | None
+    ) -> BoundedRow:
         source = self.inputs[side]
         text = None if raw is None else raw.decode("utf-8", "replace")
         return (source.name, source.topic, partition, offset, _iso(ts), reason, text)
@@ -169,7 +170,7 @@ class GenerationTables:
             type_ = joined.column.type if joined.column else ColumnType(Kind.TIMESTAMP)
             columns.append(Column(joined.name, type_))
             origins.append((side, self._place(side, joined.column)))
-        return JoinedTable(columns, origins, self.sources, INDEXES[join]())
+        return JoinedTable(columns, origins, self.sources, JOINS[join]())
 
     def _place(self, side: Side, column: Column | None) -> int:
         columns = self.inputs[side].columns
@@ -180,4 +181,4 @@ def _iso(ms: int) -> str:
     try:
         return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     except (OverflowError, ValueError, OSError):
-        return f"{ms} ms"  # a timestamp that no calendar has: it may be why the record was rejected
+        return f"{ms} ms"  # outside of the calendar, which may be why the record was rejected

@@ -1,4 +1,4 @@
-"""Numpy arrays that grow at their end."""
+"""Numpy arrays that can be appended to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SMALLEST = 64
 class GrowingArray:
     """Values of one type, appended in amortised constant time.
 
-    What ``values`` gave before goes on being valid: growing moves to new memory and leaves the old as it is.
+    Arrays that ``values`` returned remain valid: growing copies to new memory and leaves the old one as it is.
     """
 
     def __init__(self, dtype: npt.DTypeLike) -> None:
@@ -30,7 +30,7 @@ class GrowingArray:
 
     @property
     def values(self) -> npt.NDArray[Any]:
-        """All values, to be read or written in place."""
+        """A view of all values, to read or to write in place."""
         return self._buffer[: self._size]
 
     def append(self, values: npt.NDArray[Any]) -> None:
@@ -39,7 +39,7 @@ class GrowingArray:
         self._size += len(values)
 
     def extend(self, count: int, value: Any) -> None:
-        """Appends ``value`` so many times."""
+        """Appends ``value`` ``count`` times."""
         self._make_room(count)
         self._buffer[self._size : self._size + count] = value
         self._size += count

@@ -1,4 +1,4 @@
-"""Keys numbered 0, 1, 2 … in order of first arrival, whole batches at a time."""
+"""Numbers keys 0, 1, 2 … in order of first arrival, a batch at a time."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from evertable.tables.growing import GrowingArray
 
 Keys = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: keys in a row land far apart
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: hashes of consecutive keys are far apart
 _FREE = -1
-_FULLEST = 0.6
+_MAX_LOAD = 0.6
 
 
 class Numbering:
     """A hash map from 64-bit keys to dense numbers, built like Python's dict: the keys in order, and a sparse index.
 
-    Own code, because neither numpy nor Arrow has a map that grows: this one finds 10,000 keys in about a millisecond
-    at 17–25 bytes a key, wherever they lie (offsets may be sparse, or start at five billion).
+    Neither numpy nor Arrow has a hash map that can grow. This one finds 10,000 keys in about a millisecond and takes
+    17–25 bytes a key, however the keys are distributed (offsets may be sparse, or start at five billion).
     """
 
     def __init__(self) -> None:
@@ -36,7 +35,7 @@ class Numbering:
         return self._keys.nbytes + self._index.nbytes
 
     def find(self, keys: Keys) -> Numbers:
-        """The number of each key, -1 for those that have none."""
+        """Returns the number of each key, -1 for unknown keys."""
         numbers = np.full(len(keys), _FREE, np.int64)
         if not len(self):
             return numbers
@@ -51,8 +50,8 @@ class Numbering:
             searching, places = searching[~hit], (places[~hit] + 1) & (len(self._index) - 1)
         return numbers
 
-    def add(self, keys: Keys) -> tuple[Numbers, Mask]:
-        """The number of each key, and which are the first of their kind: these got a new number, in order."""
+    def add(self, keys: Keys) -> tuple[Numbers, npt.NDArray[np.bool_]]:
+        """Numbers new keys in order; returns the number of each key, and which keys were new (repeats are not)."""
         numbers = self.find(keys)
         fresh = numbers == _FREE
         unknown = np.flatnonzero(fresh)
@@ -78,8 +77,8 @@ class Numbering:
     def _insert(self, keys: Keys) -> None:
         start = len(self)
         self._keys.append(keys)
-        if len(self) > _FULLEST * len(self._index):
-            while len(self) > _FULLEST * (1 << self._bits):
+        if len(self) > _MAX_LOAD * len(self._index):
+            while len(self) > _MAX_LOAD * (1 << self._bits):
                 self._bits += 1
             self._index = np.full(1 << self._bits, _FREE, np.int32)
             start = 0
@@ -87,6 +86,6 @@ class Numbering:
         places = self._hash(self._keys.values[start:])
         while len(numbers):
             free = self._index[places] == _FREE
-            self._index[places[free]] = numbers[free]  # of several that want one place, the last gets it
+            self._index[places[free]] = numbers[free]  # if several keys compete for one place, the last gets it
             left = self._index[places] != numbers
             numbers, places = numbers[left], (places[left] + 1) & (len(self._index) - 1)

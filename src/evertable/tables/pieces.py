@@ -1,4 +1,4 @@
-"""Cuts rows into pieces of bounded size, so that long work can be stopped between two of them."""
+"""Splits rows into pieces of bounded size, so that long work can be stopped between two of them."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import numpy as np
 from evertable.tables.table import Readable, Slots
 
 Check: TypeAlias = Callable[[], None]
-"""Called between two pieces of long work; raises if the work should stop."""
+"""Called between pieces of long work; raises if the work should stop."""
 
-_CELL_BYTES = 16  # of a cell, its text aside
+_CELL_BYTES = 16  # of a cell without its text
 
 
 def never() -> None:
-    """The check of work that runs to its end."""
+    """The check of work that is never stopped."""
 
 
 def pieces(
     rows: Readable, slots: Slots, columns: Sequence[int], max_rows: int, max_bytes: int
 ) -> Iterator[tuple[int, int]]:
-    """Yields where pieces of ``slots`` start and stop.
+    """Yields the start and stop of each piece of ``slots``.
 
-    A piece has at most ``max_rows`` rows and about ``max_bytes`` in ``columns``, or a single row that has more.
+    A piece has at most ``max_rows`` rows and about ``max_bytes`` in ``columns``, or it is a single larger row.
     """
     for start in range(0, len(slots), max_rows):
         stop = min(start + max_rows, len(slots))

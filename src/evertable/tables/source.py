@@ -1,4 +1,4 @@
-"""A source's rows as a live table: each row once, in order of arrival."""
+"""The rows of a source as a live table: each row once, in order of arrival."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _TS_TYPE = schema_of([TIMESTAMP]).types[0]
 
 
 class SourceTable:
-    """The typed records of one topic; rows are added and never changed.
+    """The rows of one source, which are added and never changed.
 
-    ``with_ts`` keeps the records' timestamps as one more stored column, behind those that are shown.
+    ``with_ts`` stores the records' timestamps as one more column, behind those that are shown.
     """
 
     def __init__(self, columns: Sequence[Column], lock: AbstractContextManager[Any], *, with_ts: bool) -> None:
@@ -43,7 +43,7 @@ class SourceTable:
             return self._ids.nbytes + self._store.nbytes
 
     def add(self, batch: pa.RecordBatch) -> Keys:
-        """Adds those rows of ``Changes.rows`` that are new, and gives their ids in the order of their slots."""
+        """Adds those rows of ``Changes.rows`` that are new; returns their ids in the order of their slots."""
         ids: Keys = batch.column(0).to_numpy()
         _, fresh = self._ids.add(ids)
         if not fresh.any():
@@ -57,7 +57,7 @@ class SourceTable:
         return ids[fresh]
 
     def slots(self, ids: Keys) -> Numbers:
-        """The slot of each row id, -1 for rows that are not there."""
+        """Returns the slot of each row id, -1 for unknown rows."""
         return self._ids.find(ids)
 
     def rows(self) -> Rows:
@@ -85,7 +85,7 @@ class SourceTable:
 
 
 class SourceSnapshot:
-    """A source's rows at one moment."""
+    """The rows of a source at one moment."""
 
     def __init__(self, columns: tuple[Column, ...], extent: Extent, rows: Rows) -> None:
         self.columns = columns

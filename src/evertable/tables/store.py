@@ -1,4 +1,4 @@
-"""Rows in order of arrival: Arrow batches that are only ever appended to, read by slot."""
+"""Stores rows in order of arrival, as Arrow batches that are read by slot."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ import numpy.typing as npt
 import pyarrow as pa
 
 MAX_ROWS = 1 << 16
-"""In one piece; a larger one is merged no further."""
+"""Rows in one piece; merging stops there."""
 MAX_BYTES = 64 << 20
-"""In one piece, if it has more than one batch: Arrow's text columns hold 2 GB at most."""
+"""Bytes in one piece, if it is merged from batches: Arrow's text columns hold 2 GB at most."""
 
-Slots = npt.NDArray[np.integer]
+OptionalSlots = npt.NDArray[np.integer]
+"""Slots of a store; -1 stands for no row."""
 
 
 class RowStore:
-    """An append-only store. Small batches are merged into larger ones, each row a few times in its life."""
+    """An append-only store. Small batches are merged into larger ones, so that each row is copied only a few times."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self.schema = schema
@@ -37,17 +38,17 @@ class RowStore:
             return
         self._rows += batch.num_rows
         merged = [batch]
-        while self._pieces and _belong_together(self._pieces[-1], merged):
+        while self._pieces and _should_merge(self._pieces[-1], merged):
             merged.insert(0, self._pieces.pop())
         self._pieces.append(pa.concat_batches(merged) if len(merged) > 1 else batch)
 
     def rows(self) -> Rows:
-        """The rows of now; appending more does not touch them."""
+        """Returns the present rows; appending leaves them unchanged."""
         return Rows(self.schema, tuple(self._pieces))
 
 
-def _belong_together(piece: pa.RecordBatch, later: Sequence[pa.RecordBatch]) -> bool:
-    """Whether to merge: pieces of like size, as long as the result is not too large."""
+def _should_merge(piece: pa.RecordBatch, later: Sequence[pa.RecordBatch]) -> bool:
+    """Whether to merge these pieces: they are of similar size, and the result is not too large."""
     rows = sum(batch.num_rows for batch in later)
     if piece.num_rows > 2 * rows or piece.num_rows + rows > MAX_ROWS:
         return False
@@ -59,7 +60,7 @@ def _offsets(texts: pa.StringArray) -> npt.NDArray[np.int32]:
 
 
 class Rows:
-    """A store's rows at one moment."""
+    """The rows of a store at one moment."""
 
     def __init__(self, schema: pa.Schema, pieces: tuple[pa.RecordBatch, ...]) -> None:
         self.schema = schema
@@ -70,11 +71,11 @@ class Rows:
         return int(self._starts[-1])
 
     def column(self, index: int) -> pa.ChunkedArray:
-        """All values of a column."""
+        """Returns all values of a column."""
         return pa.chunked_array([piece.column(index) for piece in self._pieces], self.schema.types[index])
 
-    def take(self, slots: Slots, columns: Sequence[int]) -> list[pa.Array]:
-        """These columns of the rows in these slots; nulls where a slot is -1."""
+    def take(self, slots: OptionalSlots, columns: Sequence[int]) -> list[pa.Array]:
+        """Returns these columns of the rows in these slots; null where a slot is -1."""
         if not self._pieces:
             return [pa.nulls(len(slots), self.schema.types[column]) for column in columns]
         if not len(slots):
@@ -96,8 +97,8 @@ class Rows:
         found = [pa.concat_arrays([group[i] for group in groups]) for i in range(len(columns))]
         return found if inverse is None else [array.take(inverse) for array in found]
 
-    def text_bytes(self, slots: Slots, columns: Sequence[int]) -> npt.NDArray[np.int64]:
-        """How many bytes of text each of these rows has in these columns; 0 where a slot is -1."""
+    def text_bytes(self, slots: OptionalSlots, columns: Sequence[int]) -> npt.NDArray[np.int64]:
+        """Returns the bytes of text that each of these rows has in these columns; 0 where a slot is -1."""
         found = np.zeros(len(slots), np.int64)
         texts = [column for column in columns if pa.types.is_string(self.schema.types[column])]
         if not texts or not self._pieces:
@@ -111,7 +112,7 @@ class Rows:
                 found[rows] += offsets[places + 1] - offsets[places]
         return found
 
-    def _take_from(self, owner: int, slots: Slots, columns: Sequence[int]) -> list[pa.Array]:
+    def _take_from(self, owner: int, slots: OptionalSlots, columns: Sequence[int]) -> list[pa.Array]:
         piece, places = self._pieces[owner], slots - self._starts[owner]
         if len(slots) == places[-1] - places[0] + 1 and (np.diff(places) == 1).all() and places[0] >= 0:
             return [piece.column(column).slice(places[0], len(slots)) for column in columns]

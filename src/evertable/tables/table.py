@@ -1,4 +1,4 @@
-"""What every live table offers, whatever it is made of: slots to read by, a version that only grows, snapshots."""
+"""The interface of live tables: rows by slot, a version that only grows, snapshots."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Extent:
-    """Which slots a table holds at a version: ``total`` of them from ``first`` on, in order of arrival."""
+    """The slots that a table holds at a version: ``total`` of them from ``first`` on, in order of arrival."""
 
     version: int
     first: int
@@ -31,7 +31,7 @@ class Extent:
         return self.first + self.total
 
     def window(self, offset: int, limit: int, newest_first: bool = False) -> Slots:
-        """The slots of a page whose rows stand in order of arrival, or newest first."""
+        """Returns the slots of a page of rows by arrival, or newest first."""
         start, stop = min(offset, self.total), min(offset + limit, self.total)
         if newest_first:
             return np.arange(self.end - 1 - start, self.end - 1 - stop, -1, dtype=np.int64)
@@ -39,7 +39,7 @@ class Extent:
 
 
 class Readable(Protocol):
-    """Rows by slot."""
+    """A table or a snapshot: rows that are read by slot."""
 
     @property
     def columns(self) -> tuple[Column, ...]: ...
@@ -48,51 +48,51 @@ class Readable(Protocol):
     def extent(self) -> Extent: ...
 
     def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
-        """The rows of these slots, in that order, with these columns (by index); every slot must be there."""
+        """Returns these columns (by index) of the rows in these slots, in that order; every slot must exist."""
         ...
 
     def text_bytes(self, slots: Slots, columns: Sequence[int]) -> Slots:
-        """How many bytes of text each of these rows has in these columns, without reading the text."""
+        """Returns the bytes of text that each of these rows has in these columns, without reading the text."""
         ...
 
 
 class Snapshot(Readable, Protocol):
-    """A table as it was at one moment; any thread may read it for as long as it likes."""
+    """A table at one moment; any thread may read it at any time."""
 
     def column(self, index: int) -> pa.ChunkedArray:
-        """A column's values in the order of slots, ``extent.total`` of them."""
+        """Returns all values of a column, in the order of slots."""
         ...
 
 
 class Table(Readable, Protocol):
-    """A live table. It changes under its ``lock``; hold that to see several things of one version."""
+    """A live table. It changes under its ``lock``; hold that to read several things of one version."""
 
     @property
     def lock(self) -> AbstractContextManager[Any]: ...
 
     def changed(self, slots: Slots, since: int) -> Mask:
-        """In which of these slots a cell was written after that version; of no use for slots that came after it."""
+        """Returns which of these slots were written after that version; they must have existed at it."""
         ...
 
     def written(self, since: int) -> list[int] | None:
-        """The slots that were written in place after that version, in order; None if that is not known any more."""
+        """Returns the slots that were overwritten after that version, sorted; None if it is too long ago to know."""
         ...
 
     def snapshot(self) -> Snapshot: ...
 
     @property
     def nbytes(self) -> int:
-        """About how much memory it takes."""
+        """The approximate memory of the table."""
         ...
 
 
 def schema_of(columns: Sequence[Column]) -> pa.Schema:
-    """The Arrow schema of rows with these columns; names may repeat only if the configuration lets them."""
+    """Returns the Arrow schema of rows with these columns."""
     return pa.schema([pa.field(column.name, arrow_type(column.type)) for column in columns])
 
 
 def batch_of(columns: Sequence[Column], chosen: Sequence[int], arrays: Sequence[pa.Array], rows: int) -> pa.RecordBatch:
-    """A batch of the chosen columns, also if there are none."""
+    """Returns a batch of the chosen columns, which may be none."""
     if not chosen:
         return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
     return pa.RecordBatch.from_arrays(list(arrays), schema=schema_of([columns[index] for index in chosen]))

@@ -1,23 +1,24 @@
-"""The columns that an order is computed from."""
+"""Reads the columns that an order is computed from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
 
+from evertable.schema.columns import Column
 from evertable.tables.pieces import Check, never, pieces
 from evertable.tables.table import Slots, Snapshot
-from evertable.views.folding import fold
+from evertable.views.casefold import casefold
 
 MAX_ROWS = 1 << 16
 MAX_BYTES = 4 << 20
-"""Of text in one piece; matching so much takes a few hundredths of a second."""
+"""Text in one piece; searching that much takes a few hundredths of a second."""
 
 
-class Columns:
-    """Columns of a snapshot, or of some of its rows, each read once: a joined table has to gather them."""
+class ColumnReader:
+    """Reads each column of a snapshot, or of some of its rows, only once: a joined table has to gather them."""
 
     def __init__(self, snapshot: Snapshot, slots: Slots | None = None, check: Check = never) -> None:
         self.total = snapshot.extent.total if slots is None else len(slots)
@@ -34,10 +35,10 @@ class Columns:
         return self._known[index]
 
     def folded(self, index: int) -> pa.ChunkedArray:
-        """A text column without case."""
+        """Returns a text column without case."""
         texts = self.column(index)
         if index not in self._folded:
-            self._folded[index] = fold(texts)
+            self._folded[index] = casefold(texts)
         return self._folded[index]
 
     def _read(self, index: int) -> pa.ChunkedArray:
@@ -46,10 +47,18 @@ class Columns:
         return pa.chunked_array([self._snapshot.take(self._slots, [index]).column(0)])
 
 
-def in_pieces(snapshot: Snapshot, columns: Iterable[int], check: Check) -> Iterator[Columns]:
-    """Yields all rows of a snapshot, a piece at a time, cut by the text that these columns hold."""
+def places_of(columns: Sequence[Column]) -> dict[str, int]:
+    """Returns each name's place among the columns; of a name that repeats, the first."""
+    found: dict[str, int] = {}
+    for i, column in enumerate(columns):
+        found.setdefault(column.name, i)
+    return found
+
+
+def in_pieces(snapshot: Snapshot, columns: Iterable[int], check: Check) -> Iterator[ColumnReader]:
+    """Yields all rows of a snapshot in pieces, with a limited amount of text in these columns."""
     extent, chosen = snapshot.extent, sorted(columns)
     slots: Slots = np.arange(extent.first, extent.end, dtype=np.int64)
     for start, stop in pieces(snapshot, slots, chosen, MAX_ROWS, MAX_BYTES):
         check()
-        yield Columns(snapshot, slots[start:stop], check)
+        yield ColumnReader(snapshot, slots[start:stop], check)

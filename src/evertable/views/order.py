@@ -1,4 +1,4 @@
-"""The order of a view's rows: which pass the filter, and in which order they are shown."""
+"""Computes which rows of a table pass a view's filter, and in which order."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from evertable.problems import nearest
 from evertable.schema.columns import Column
 from evertable.tables.pieces import Check, never
 from evertable.tables.table import Slots, Snapshot
-from evertable.views.columns import Columns
+from evertable.views.columns import ColumnReader, places_of
 from evertable.views.filters import BoundFilter
-from evertable.views.names import places_of
 from evertable.views.sort_keys import sort_arrays
 
-_SPARSE = 8  # if fewer than one row in so many passes, it is cheaper to take those than to ask for whole columns
+_SPARSE = 8  # if fewer than one row in eight passes, taking those is cheaper than reading whole columns
 
 
 @dataclass(frozen=True)
@@ -34,9 +33,10 @@ class SortKey:
 def resolve_sort(
     sort: Sequence[str], columns: Sequence[Column], missing_ok: bool = False
 ) -> tuple[tuple[SortKey, ...], tuple[str, ...]]:
-    """The keys that ``View.sort`` names, and the names that no column has: those are an error unless ``missing_ok``.
+    """Returns the keys that ``View.sort`` names, and the unknown names, which are an error unless ``missing_ok``.
 
-    An entry that is a column's name is that column; else ``-name`` is that column, descending. A column counts once.
+    An entry that equals a column's name is that column; otherwise ``-name`` is that column, descending. If a column is
+    named twice, the first entry counts.
     """
     places = places_of(columns)
     keys: dict[int, SortKey] = {}
@@ -60,11 +60,11 @@ def order(
     newest_first: bool = False,
     check: Check = never,
 ) -> Slots:
-    """The slots of the rows that pass, in order: ties as they arrived (or newest first), nulls last either way.
+    """Returns the slots of the rows that pass, in order: ties by arrival (or newest first), nulls always last.
 
-    ``check`` is called between steps; what it raises ends the work.
+    ``check`` is called between steps; the work ends if it raises.
     """
-    extent, columns = snapshot.extent, Columns(snapshot, check=check)
+    extent, columns = snapshot.extent, ColumnReader(snapshot, check=check)
     mask = None if where is None else where.mask(snapshot, check)
     rows = np.arange(extent.total) if mask is None else pc.indices_nonzero(mask).to_numpy().astype(np.int64)
     if keys:
@@ -84,7 +84,7 @@ def order(
 def _sorted(
     columns: Sequence[pa.ChunkedArray], descending: Sequence[bool], newest_first: bool, check: Check
 ) -> npt.NDArray[np.uint64]:
-    """The places of the rows in order. Almost all of it is Arrow's work, which releases the interpreter's lock."""
+    """Returns the rows' places in sorted order. Almost all of the time is Arrow's, which releases the GIL."""
     arrays, directions = [], []
     for column, down in zip(columns, descending, strict=True):
         check()
@@ -98,5 +98,5 @@ def _sorted(
     batch = pa.RecordBatch.from_arrays(arrays, names=names)
     sort_keys = list(zip(names, directions, strict=True))
     check()
-    places: npt.NDArray[np.uint64] = pc.sort_indices(batch, sort_keys=sort_keys).to_numpy()  # it is stable
+    places: npt.NDArray[np.uint64] = pc.sort_indices(batch, sort_keys=sort_keys).to_numpy()  # a stable sort
     return places

@@ -1,4 +1,4 @@
-"""A query: the part of a view that its viewers can share, whatever columns and offsets they look at."""
+"""Queries: the part of a view that viewers of different columns and offsets can share."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from evertable.problems import nearest
 from evertable.schema.columns import Column
 from evertable.tables.pieces import Check, never
 from evertable.tables.table import Slots, Snapshot
+from evertable.views.columns import places_of
 from evertable.views.filters import BoundFilter, Expression, bind, parse
-from evertable.views.names import places_of
 from evertable.views.order import SortKey, order, resolve_sort
 from evertable.views.view import View
 
 
 @dataclass(frozen=True)
 class Query:
-    """Sort, filter and direction, read once; equal queries have the same order on the same table."""
+    """A parsed sort, filter and direction; equal queries have the same order on the same table."""
 
     sort: tuple[str, ...] = ()
     where: Expression | None = None
@@ -26,19 +26,19 @@ class Query:
 
     @classmethod
     def parse(cls, view: View) -> Query:
-        """The query of a view; FilterError or FilterTooLongError if its filter cannot be read."""
+        """Returns the query of a view; raises FilterError or FilterTooLongError if its filter is invalid."""
         return cls(view.sort, parse(view.filter), view.newest_first)
 
     @property
     def plain(self) -> bool:
-        """Whether it neither sorts nor filters, on any table."""
+        """Whether it neither sorts nor filters."""
         return not self.sort and self.where is None
 
     def bind(self, columns: Sequence[Column], missing_ok: bool = False) -> BoundQuery:
-        """The query for tables with these columns.
+        """Returns the query for tables with these columns.
 
-        FilterError or ColumnNotFoundError where it does not fit them; with ``missing_ok``, as after a swap, sort and
-        filter see nulls instead, and ``missing`` says in which columns.
+        Raises FilterError or ColumnNotFoundError if it does not fit them. With ``missing_ok``, as after a swap, sort
+        and filter see nulls in the columns that do not fit, which ``missing`` lists.
         """
         keys, unsorted = resolve_sort(self.sort, columns, missing_ok)
         where = None if self.where is None else bind(self.where, columns, missing_ok)
@@ -48,7 +48,7 @@ class Query:
 
 @dataclass(frozen=True)
 class BoundQuery:
-    """A query that knows where its columns are."""
+    """A query for tables with certain columns, which it knows by place."""
 
     keys: tuple[SortKey, ...]
     where: BoundFilter | None
@@ -57,21 +57,21 @@ class BoundQuery:
 
     @property
     def plain(self) -> bool:
-        """Whether all rows show in order of arrival (or newest first), so that no order needs computing."""
+        """Whether all rows are shown by arrival (or newest first), so that no order has to be computed."""
         return not self.keys and self.where is None
 
     def order(self, snapshot: Snapshot, check: Check = never) -> Slots:
-        """The slots of the rows that pass, in the order they are shown; ``check`` is called between steps."""
+        """Returns the slots of the rows that pass, in the order in which they are shown; see ``order.order``."""
         return order(snapshot, self.keys, self.where, self.newest_first, check)
 
 
 def columns_of(
     view: View, columns: Sequence[Column], missing_ok: bool = False
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """The places of the columns that a view shows, and the names that no column has.
+    """Returns the places of the columns that a view shows, and the unknown names.
 
-    Without names: all columns. A name that comes twice is shown once, at its first place. A name that no column has is
-    an error; with ``missing_ok`` it is left out, and if nothing is left, all columns are shown.
+    A view without names shows all columns; a repeated name counts once, where it comes first. An unknown name is an
+    error; with ``missing_ok`` it is left out, and if no column remains, all are shown.
     """
     everything = tuple(range(len(columns)))
     if view.columns is None:

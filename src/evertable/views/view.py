@@ -1,4 +1,4 @@
-"""A view: which part of a table someone looks at."""
+"""The part of a table that a viewer asks for."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class View:
-    """Columns, sort, filter, offset and limit, as docs/PROTOCOL.md describes them; equal views share their work."""
+    """Columns, sort, filter, offset and limit, as in docs/PROTOCOL.md; equal views share their work."""
 
     columns: tuple[str, ...] | None = None
     sort: tuple[str, ...] = ()
-    """As sent: a name, or ``-name``; what it means depends on the table's columns."""
+    """As sent: a name, or ``-name``; resolved once the table's columns are known."""
     filter: str = ""
     offset: int = 0
     limit: int = 100

@@ -107,7 +107,7 @@ def _follow(
         following.catch_up(stop, everything=everything)
         while not (once or stop.is_set()):
             following.poll(show=True)
-        return following.caught_up.done
+        return following.caught_up.is_done
 
 
 def _stop_on_signals() -> threading.Event:
@@ -183,16 +183,16 @@ class _Following:
         """Polls until all that the topics held has been shown."""
         rows = matches = rejects = 0
         with self._console.status("Catching up …") as status:
-            while not (self.caught_up.done or stop.is_set()):
+            while not (self.caught_up.is_done or stop.is_set()):
                 if changes := self.poll(show=everything):
                     rows += sum(batch.num_rows for batch in changes.rows)
-                    matches += changes.pairs.num_rows
+                    matches += changes.matches.num_rows
                     rejects += changes.rejects.num_rows
-                    self.caught_up.saw(changes)
+                    self.caught_up.add(changes)
                 self.caught_up.read_to(self._reader.positions)
                 counts = f"{rows:,} rows, {matches:,} matches, {rejects:,} rejects"
                 status.update(f"Catching up: {self.caught_up.progress.fraction:.0%}, {counts}")
-        if self.caught_up.done:
+        if self.caught_up.is_done:
             self._console.print(f"[green]Caught up:[/] {counts if rows or rejects else 'there was nothing yet'}.")
 
     def poll(self, *, show: bool) -> Changes | None:
@@ -216,7 +216,7 @@ class _Following:
                 self._note(f"The query has failed and is started again. {condition}: {message}")
             case Failed(_, condition, message):
                 raise QueryFailedError(f"{condition}: {message}", f"Spark's log: {self._log}")
-            case Progress() if not self.caught_up.done:
+            case Progress() if not self.caught_up.is_done:
                 sides = ((Side.LEFT, event.left), (Side.RIGHT, event.right))
                 ends = {(side, partition): end for side, offsets in sides for partition, end in offsets.items()}
                 self.caught_up.committed(ends, self._reader.end())
@@ -243,7 +243,7 @@ def _lines(config: Config, changes: Changes) -> Iterator[str]:
         for row, _, *values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             cells = "  ".join(f"[dim]{plain(c)}[/] {plain(str(v))}" for c, v in zip(columns, values, strict=True))
             yield f"[cyan]{name:<{width}}[/] {place(row):>8}  {cells}"
-    for pair in changes.pairs.to_pylist():
+    for pair in changes.matches.to_pylist():
         yield f"[green]{'match':<{width}}[/] {names[0]} {place(pair['left'])} ↔ {names[1]} {place(pair['right'])}"
     for reject in changes.rejects.to_pylist():
         where = f"{names[reject['side']]} {reject['partition']}@{reject['offset']}"

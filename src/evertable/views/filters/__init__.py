@@ -1,4 +1,4 @@
-"""The filter language of docs/FILTERS.md: text → tokens → tree → bound to a table's columns → rows that pass."""
+"""The filter language of docs/FILTERS.md: text → tokens → tree → bound filter → mask of rows."""
 
 from evertable.views.filters.binding import BoundFilter, bind
 from evertable.views.filters.parser import MAX_CHARS, parse

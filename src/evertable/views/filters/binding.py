@@ -12,10 +12,11 @@ from evertable.problems import nearest
 from evertable.schema.columns import Column, Kind
 from evertable.tables.pieces import Check, never
 from evertable.tables.table import Snapshot
-from evertable.views.columns import Columns, in_pieces
+from evertable.views.casefold import casefold_text
+from evertable.views.columns import ColumnReader, in_pieces, places_of
 from evertable.views.filters import compute
-from evertable.views.filters.compute import Mask
-from evertable.views.filters.literals import place
+from evertable.views.filters.compute import ArrowMask
+from evertable.views.filters.literals import fit
 from evertable.views.filters.tree import (
     And,
     Between,
@@ -24,46 +25,44 @@ from evertable.views.filters.tree import (
     Expression,
     In,
     IsNull,
-    Match,
     Not,
     Operand,
     Operator,
     Or,
     Predicate,
     TextOperator,
+    TextSearch,
 )
-from evertable.views.folding import fold_text
-from evertable.views.names import places_of
 
-Test = Callable[[Columns], Mask]
+Test = Callable[[ColumnReader], ArrowMask]
 
 
 @dataclass(frozen=True)
 class BoundFilter:
-    """A filter that knows where its columns are."""
+    """A filter for tables with certain columns, which it knows by place."""
 
     test: Test
     columns: frozenset[int]
-    """Those that it reads."""
+    """The places of the columns that it reads."""
     missing: tuple[str, ...] = ()
-    """Columns that the table lacks, or that no longer fit: the filter sees nulls in them."""
+    """Names of columns that the table lacks or whose type does not fit: the filter sees nulls in them."""
 
-    def mask(self, snapshot: Snapshot, check: Check = never) -> Mask:
-        """For each row: true where it passes, else false or null. Calls ``check`` between bounded pieces of work."""
+    def mask(self, snapshot: Snapshot, check: Check = never) -> ArrowMask:
+        """Returns true for each row that passes, else false or null. Calls ``check`` between pieces of work."""
         found = [self.test(piece) for piece in in_pieces(snapshot, self.columns, check)]
         return pa.concat_arrays(found) if found else pa.array([], pa.bool_())
 
 
 def bind(tree: Expression, columns: Sequence[Column], missing_ok: bool = False) -> BoundFilter:
-    """The filter for tables with these columns.
+    """Returns the filter for tables with these columns.
 
-    A column that is not there, or of a type that does not fit, is a FilterError; with ``missing_ok`` it is all null,
+    Raises FilterError if a column is missing or its type does not fit; with ``missing_ok`` such a column is null
     wherever the filter names it.
     """
     binder = _Binder(columns, missing_ok)
     test = binder.test(tree)
     if binder.missing:
-        test = binder.test(tree)  # again, for what names such a column and fits by itself
+        test = binder.test(tree)  # again: earlier predicates may name a column found missing later
     return BoundFilter(test, frozenset(binder.read), tuple(binder.missing))
 
 
@@ -95,7 +94,7 @@ class _Binder:
             self.missing.update(dict.fromkeys(name for name in names if name not in self._places))
         if not self.missing.keys() & names:
             try:
-                return self._fitting(tree)
+                return self._bound(tree)
             except FilterError:
                 if not self._missing_ok:
                     raise
@@ -103,7 +102,7 @@ class _Binder:
         answer = True if isinstance(tree, IsNull) else None
         return lambda columns: pa.repeat(pa.scalar(answer, pa.bool_()), columns.total)
 
-    def _fitting(self, tree: Predicate) -> Test:
+    def _bound(self, tree: Predicate) -> Test:
         index = self._index(tree.column)
         match tree:
             case Comparison():
@@ -113,24 +112,24 @@ class _Binder:
                 high = self._comparison(tree.column, Operator.AT_MOST, tree.high)
                 return lambda columns: compute.both([low(columns), high(columns)])
             case In():
-                places = [place(value, self._columns[index]) for value in tree.values]
-                return lambda columns: compute.is_in(columns.column(index), places)
-            case Match():
+                literals = [fit(value, self._columns[index]) for value in tree.values]
+                return lambda columns: compute.is_in(columns.column(index), literals)
+            case TextSearch():
                 column = self._columns[index]
                 if column.type.kind not in (Kind.STRING, Kind.JSON):
                     raise FilterError(
                         f"'{column.name}' is {column.type}: expected a text column before '{tree.operator}'",
                         tree.column.position,
                     )
-                return _match(index, tree)
+                return _search(index, tree)
             case IsNull():
                 return lambda columns: compute.is_null(columns.column(index))
 
     def _comparison(self, name: ColumnName, operator: Operator, operand: Operand) -> Test:
         left = self._index(name)
         if not isinstance(operand, ColumnName):
-            at = place(operand, self._columns[left])
-            return lambda columns: compute.compare(columns.column(left), operator, at)
+            literal = fit(operand, self._columns[left])
+            return lambda columns: compute.compare(columns.column(left), operator, literal)
         right = self._index(operand, "a column, or text in single quotes")
         types = [self._columns[i].type for i in (left, right)]
         common = compute.common_type(*types)
@@ -149,8 +148,8 @@ class _Binder:
         return self._places[name.name]
 
 
-def _match(index: int, tree: Match) -> Test:
-    part = fold_text(tree.text.value)
+def _search(index: int, tree: TextSearch) -> Test:
+    part = casefold_text(tree.text.value)
     match tree.operator:
         case TextOperator.CONTAINS:
             return lambda columns: compute.contains(columns.folded(index), part)
@@ -161,7 +160,7 @@ def _match(index: int, tree: Match) -> Test:
 
 
 def _names(tree: Predicate) -> list[str]:
-    """The columns that a predicate names, in its order."""
+    """Returns the columns that a predicate names, in its order."""
     match tree:
         case Comparison():
             operands = [tree.operand]

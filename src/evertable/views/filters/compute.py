@@ -1,4 +1,4 @@
-"""Masks over Arrow columns: for each row true, false or null, with SQL's three-valued logic."""
+"""Computes masks over Arrow columns: true, false or null for each row, as in SQL's three-valued logic."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 
 from evertable.changelog.schema import arrow_type
 from evertable.schema.columns import ColumnType, Kind
-from evertable.views.filters.literals import Place
+from evertable.views.casefold import casefold
+from evertable.views.filters.literals import FittedLiteral
 from evertable.views.filters.tree import Operator
-from evertable.views.folding import fold
 
-Mask: TypeAlias = pa.BooleanArray
+ArrowMask: TypeAlias = pa.BooleanArray
 
 _COMPARE: dict[Operator, Callable[..., pa.ChunkedArray]] = {
     Operator.EQUAL: pc.equal,
@@ -30,25 +30,27 @@ _NUMBERS = _FLOATS | {Kind.INT, Kind.LONG, Kind.DECIMAL}
 _WIDEST = 76  # digits of a 256-bit decimal: any two decimal columns fit
 
 
-def compare(values: pa.ChunkedArray, operator: Operator, place: Place) -> Mask:
-    """How the values stand to a literal."""
+def compare(values: pa.ChunkedArray, operator: Operator, literal: FittedLiteral) -> ArrowMask:
+    """Compares the values with a literal."""
     above = operator in (Operator.UNEQUAL, Operator.GREATER, Operator.AT_LEAST)
-    if place.floor is None:
+    if literal.floor is None:
         return same(values, above)
-    if not place.exact:  # it stands between its floor and the next value
+    if not literal.exact:  # the literal lies between its floor and the next value
         if operator in (Operator.EQUAL, Operator.UNEQUAL):
             return same(values, operator is Operator.UNEQUAL)
         operator = Operator.GREATER if above else Operator.AT_MOST
-    return flat(_COMPARE[operator](values, place.floor))
+    return flat(_COMPARE[operator](values, literal.floor))
 
 
-def compare_columns(left: pa.ChunkedArray, operator: Operator, right: pa.ChunkedArray, as_type: pa.DataType) -> Mask:
-    """How two columns stand to each other, both taken as values of one type."""
+def compare_columns(
+    left: pa.ChunkedArray, operator: Operator, right: pa.ChunkedArray, as_type: pa.DataType
+) -> ArrowMask:
+    """Compares two columns, both cast to one type."""
     return flat(_COMPARE[operator](_cast(left, as_type), _cast(right, as_type)))
 
 
 def common_type(left: ColumnType, right: ColumnType) -> pa.DataType | None:
-    """The type that values of both are compared as; None if they do not compare."""
+    """Returns the type to which both columns are cast for a comparison; None if they do not compare."""
     kinds = {left.kind, right.kind}
     if not kinds <= _NUMBERS:
         return arrow_type(left) if len(kinds) == 1 and left.kind is not Kind.JSON else None
@@ -59,64 +61,64 @@ def common_type(left: ColumnType, right: ColumnType) -> pa.DataType | None:
     return pa.int64()
 
 
-def is_in(values: pa.ChunkedArray, places: Sequence[Place]) -> Mask:
-    """Whether the values are among literals; null for null."""
-    among = pa.array([place.floor for place in places if place.exact], values.type)
-    if pa.types.is_floating(values.type):  # 0.0 and -0.0 are equal, but not to a set
+def is_in(values: pa.ChunkedArray, literals: Sequence[FittedLiteral]) -> ArrowMask:
+    """Whether the values are among the literals; null for null."""
+    among = pa.array([literal.floor for literal in literals if literal.exact], values.type)
+    if pa.types.is_floating(values.type):  # is_in takes 0.0 and -0.0 for different values
         zero = pa.scalar(0.0, values.type)
         values, among = pc.add(values, zero), pc.add(among, zero)
     return known(values, pc.is_in(values, value_set=among))
 
 
-def contains(folded: pa.ChunkedArray, part: str) -> Mask:
-    """Whether folded texts have a folded part within; takes time in proportion to the text, however long the part."""
+def contains(folded: pa.ChunkedArray, part: str) -> ArrowMask:
+    """Whether case-folded texts contain a case-folded part; takes linear time, however long the part is."""
     return flat(pc.match_substring(folded, part))
 
 
-def starts_with(texts: pa.ChunkedArray, part: str) -> Mask:
-    """Whether texts begin with a folded part, in any case."""
-    return flat(pc.equal(fold(pc.utf8_slice_codeunits(texts, 0, len(part))), part))
+def starts_with(texts: pa.ChunkedArray, part: str) -> ArrowMask:
+    """Whether texts begin with a case-folded part, in any case."""
+    return flat(pc.equal(casefold(pc.utf8_slice_codeunits(texts, 0, len(part))), part))
 
 
-def ends_with(texts: pa.ChunkedArray, part: str) -> Mask:
-    """Whether texts end with a folded part, in any case."""
+def ends_with(texts: pa.ChunkedArray, part: str) -> ArrowMask:
+    """Whether texts end with a case-folded part, in any case."""
     if not part:
         return same(texts, True)
-    return flat(pc.equal(fold(pc.utf8_slice_codeunits(texts, -len(part))), part))
+    return flat(pc.equal(casefold(pc.utf8_slice_codeunits(texts, -len(part))), part))
 
 
-def is_null(values: pa.ChunkedArray) -> Mask:
+def is_null(values: pa.ChunkedArray) -> ArrowMask:
     return flat(pc.is_null(values))
 
 
-def both(masks: Sequence[Mask]) -> Mask:
+def both(masks: Sequence[ArrowMask]) -> ArrowMask:
     return reduce(pc.and_kleene, masks)
 
 
-def either(masks: Sequence[Mask]) -> Mask:
+def either(masks: Sequence[ArrowMask]) -> ArrowMask:
     return reduce(pc.or_kleene, masks)
 
 
-def invert(mask: Mask) -> Mask:
+def invert(mask: ArrowMask) -> ArrowMask:
     return pc.invert(mask)
 
 
-def same(values: pa.ChunkedArray, truth: bool) -> Mask:
-    """One answer for all values, null for null."""
+def same(values: pa.ChunkedArray, truth: bool) -> ArrowMask:
+    """Returns the same truth for all values, null for null."""
     return known(values, pa.scalar(truth))
 
 
-def known(values: pa.ChunkedArray, mask: pa.ChunkedArray | pa.Scalar) -> Mask:
-    """The mask, but null where the values are."""
+def known(values: pa.ChunkedArray, mask: pa.ChunkedArray | pa.Scalar) -> ArrowMask:
+    """Returns the mask with null where the values are null."""
     return flat(pc.if_else(pc.is_valid(values), mask, pa.scalar(None, pa.bool_())))
 
 
-def flat(mask: pa.ChunkedArray) -> Mask:
-    """In one piece: columns may come in different chunks, and booleans are small."""
+def flat(mask: pa.ChunkedArray) -> ArrowMask:
+    """Returns the mask as one array: the chunks of columns differ, and booleans are small."""
     return mask.combine_chunks()
 
 
 def _cast(values: pa.ChunkedArray, as_type: pa.DataType) -> pa.ChunkedArray:
     if pa.types.is_decimal(values.type) and pa.types.is_floating(as_type):
-        values = values.cast(pa.string())  # Arrow's own way from decimal to double is off by a digit at times
+        values = values.cast(pa.string())  # Arrow's cast from decimal to double may be off by a digit
     return values if values.type == as_type else pc.cast(values, as_type, safe=False)

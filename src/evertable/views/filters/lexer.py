@@ -10,7 +10,7 @@ from enum import StrEnum
 from evertable.errors import FilterError
 
 KEYWORDS = frozenset("and or not in is null between contains starts ends with true false".split())
-MAX_EXPONENT_DIGITS = 6  # 1e999999 is beyond every column; more would only make big numbers slow
+MAX_EXPONENT_DIGITS = 6  # 1e999999 exceeds every column, and larger exponents are slow
 
 _SHOWN = 30  # characters of a token in a message
 
@@ -30,7 +30,7 @@ NAMES = frozenset({TokenKind.BARE_NAME, TokenKind.QUOTED_NAME})
 
 @dataclass(frozen=True)
 class Token:
-    """One token: ``source`` as it was written, ``value`` as it is meant (no quotes, keywords in lower case)."""
+    """One token: ``source`` is its text, ``value`` its meaning (no quotes, keywords in lower case)."""
 
     kind: TokenKind
     source: str
@@ -38,7 +38,7 @@ class Token:
     position: int
 
     def __str__(self) -> str:
-        """As messages name it."""
+        """Returns the token as error messages show it."""
         if self.kind is TokenKind.END:
             return "the end"
         shown = self.source if len(self.source) <= _SHOWN else self.source[:_SHOWN] + "…"
@@ -64,7 +64,7 @@ _TOKEN = re.compile(
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """The tokens of a filter, the last of kind END; FilterError where something is none."""
+    """Yields the tokens of a filter, the last of kind END; raises FilterError for anything else."""
     _check_encodable(text)
     position = 0
     while position < len(text):
@@ -121,4 +121,4 @@ def _check_encodable(text: str) -> None:
         text.encode()
     except UnicodeEncodeError as error:
         found = ord(text[error.start])
-        raise FilterError(f"expected whole characters, found half of one (U+{found:04X})", error.start) from None
+        raise FilterError(f"expected valid Unicode, found an unpaired surrogate (U+{found:04X})", error.start) from None

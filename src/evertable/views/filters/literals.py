@@ -1,4 +1,4 @@
-"""Fits literals to a column's type, exactly: a number beyond or between a column's values still compares rightly."""
+"""Fits literals to column types without rounding: numbers beyond or between a column's values compare correctly."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evertable.views.filters.tree import Literal, Number, Text, Truth
 
 _INTEGERS = {Kind.INT: 2**31, Kind.LONG: 2**63}
 _SHOWN = 30  # characters of a literal in a message
-_EXACT = Context(prec=2 * MAX_PRECISION + 4)  # digits before and behind the point of any decimal
+_EXACT = Context(prec=2 * MAX_PRECISION + 4)  # the digits of any decimal, before and behind the point
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIMESTAMP = re.compile(
@@ -29,16 +29,16 @@ _EPOCH = datetime(1970, 1, 1)
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a literal stands among the values of a type: at the greatest that is not above it, and whether on it."""
+class FittedLiteral:
+    """The greatest value of a column type that is not above a literal, and whether they are equal."""
 
     floor: pa.Scalar | None
     """None if the literal is below all values."""
     exact: bool = True
 
 
-def place(literal: Literal, column: Column) -> Place:
-    """The literal's place among the column's values; FilterError if their types do not go together."""
+def fit(literal: Literal, column: Column) -> FittedLiteral:
+    """Fits a literal to a column's type; raises FilterError if they cannot be compared."""
     kind = column.type.kind
     if isinstance(literal, Number) and kind in _INTEGERS:
         limit = _INTEGERS[kind]
@@ -52,7 +52,7 @@ def place(literal: Literal, column: Column) -> Place:
     if isinstance(literal, Number) and kind is Kind.DOUBLE:
         value = float(literal.value)
     elif isinstance(literal, Number) and kind is Kind.FLOAT:
-        with np.errstate(over="ignore"):  # infinity is above all values, as it should be
+        with np.errstate(over="ignore"):  # infinity is above all values, which is correct
             value = float(np.float32(float(literal.value)))
     elif isinstance(literal, Truth) and kind is Kind.BOOLEAN:
         value = literal.value
@@ -63,28 +63,28 @@ def place(literal: Literal, column: Column) -> Place:
         raise FilterError(
             f"'{column.name}' is {column.type}: expected {_WANTED[kind]}, found {found}", literal.position
         )
-    return Place(pa.scalar(value, arrow_type(column.type)))
+    return FittedLiteral(pa.scalar(value, arrow_type(column.type)))
 
 
-def _whole(number: Decimal, least: int, most: int, value: Callable[[int], Any], column: ColumnType) -> Place:
-    """The place of a number among the whole numbers from least to most."""
+def _whole(number: Decimal, least: int, most: int, value: Callable[[int], Any], column: ColumnType) -> FittedLiteral:
+    """Fits a number to the whole numbers from ``least`` to ``most``."""
     if number < least:
-        return Place(None, exact=False)
+        return FittedLiteral(None, exact=False)
     if number > most:
-        return Place(pa.scalar(value(most), arrow_type(column)), exact=False)
+        return FittedLiteral(pa.scalar(value(most), arrow_type(column)), exact=False)
     floor = number.to_integral_value(ROUND_FLOOR, _EXACT)
-    return Place(pa.scalar(value(int(floor)), arrow_type(column)), exact=floor == number)
+    return FittedLiteral(pa.scalar(value(int(floor)), arrow_type(column)), exact=floor == number)
 
 
 def _shifted(number: Decimal, digits: int) -> Decimal:
-    """The number times 10 to the power of digits; not rounded, however long it is."""
+    """Returns the number times 10 to the power of ``digits``, without rounding."""
     sign, coefficient, exponent = number.as_tuple()
-    assert isinstance(exponent, int)  # noqa: S101 — never infinite: the lexer knows no such number
+    assert isinstance(exponent, int)  # noqa: S101 — the lexer accepts no infinity
     return Decimal((sign, coefficient, exponent + digits))
 
 
 def _from_text(text: str, kind: Kind) -> str | date | int | None:
-    """What a text is as a value of a text, date or timestamp column; None if it is none."""
+    """Returns a text as a value of a text, date or timestamp column; None if it is none."""
     if kind is Kind.STRING:
         return text
     try:
@@ -98,7 +98,7 @@ def _from_text(text: str, kind: Kind) -> str | date | int | None:
 
 
 def _microseconds(time: datetime) -> int:
-    """Since 1970 in UTC; counted, since a conversion fails at the ends of the calendar."""
+    """Returns microseconds since 1970 in UTC; ``timestamp()`` fails near the years 1 and 9999."""
     zone = time.utcoffset() or UTC.utcoffset(None)
     since = time.replace(tzinfo=None) - _EPOCH - zone
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds

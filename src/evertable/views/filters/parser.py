@@ -1,4 +1,4 @@
-"""Reads a filter into a tree, by recursive descent; the grammar is drawn in docs/FILTERS.md."""
+"""Parses a filter by recursive descent; docs/FILTERS.md has the grammar."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from evertable.views.filters.tree import (
     In,
     IsNull,
     Literal,
-    Match,
     Not,
     Number,
     Operand,
@@ -25,16 +24,17 @@ from evertable.views.filters.tree import (
     Or,
     Text,
     TextOperator,
+    TextSearch,
     Truth,
 )
 
 MAX_CHARS = 2_000
-MAX_PART_CHARS = 500  # of a text to be found within another one
-MAX_DEPTH = 50  # parentheses and nots inside each other; far below Python's own limit
+MAX_PART_CHARS = 500  # in the text after contains, starts with or ends with
+MAX_DEPTH = 50  # of nested parentheses and nots, far below Python's recursion limit
 
 
 def parse(text: str) -> Expression | None:
-    """The tree of a filter, None if it is blank; FilterError says what was expected, and where."""
+    """Returns a filter's tree, None if it is blank; raises FilterError with what was expected, and where."""
     if len(text) > MAX_CHARS:
         raise FilterTooLongError(f"The filter has {len(text)} characters; {MAX_CHARS} are allowed.")
     if not text.strip():
@@ -79,7 +79,7 @@ class _Parser:
     def _deeper(self, part: Callable[[], Expression]) -> Expression:
         if self._depth == MAX_DEPTH:
             raise FilterError(
-                f"expected at most {MAX_DEPTH} parentheses and nots inside each other, found more",
+                f"expected at most {MAX_DEPTH} nested parentheses and nots, found more",
                 self._tokens[self._at - 1].position,
             )
         self._depth += 1
@@ -106,7 +106,7 @@ class _Parser:
         return Not(predicate) if negated else predicate
 
     def _worded(self, column: ColumnName) -> Expression | None:
-        """What begins with a word and may have a 'not' before it."""
+        """Parses a predicate whose operator is a word, which 'not' may precede."""
         if self._accept("in"):
             return In(column, self._list())
         if self._accept("between"):
@@ -119,7 +119,7 @@ class _Parser:
             if self._accept(first):
                 if rest and not self._accept(rest[0]):
                     self._fail(f"'{rest[0]}'")
-                return Match(column, operator, self._part(operator))
+                return TextSearch(column, operator, self._part(operator))
         return None
 
     def _part(self, operator: TextOperator) -> Text:
@@ -172,12 +172,12 @@ class _Parser:
         return self._tokens[self._at]
 
     def _next(self) -> Token:
-        """Steps over a token and returns it."""
+        """Consumes a token and returns it."""
         self._at += 1
         return self._tokens[self._at - 1]
 
     def _accept(self, word: str) -> bool:
-        """Steps over this keyword or symbol, if it is what comes."""
+        """Consumes the next token if it is this keyword or symbol."""
         token = self._token
         found = token.kind in (TokenKind.KEYWORD, TokenKind.SYMBOL) and token.value == word
         self._at += found

@@ -1,4 +1,4 @@
-"""The tree of a filter. ``str()`` of a tree is a filter with the same tree; positions do not count for equality."""
+"""A filter as a tree. ``str()`` of a tree parses to an equal tree; equality ignores positions."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Match:
-    """A text operator; case does not count."""
+class TextSearch:
+    """A text operator, which ignores case."""
 
     column: ColumnName
     operator: TextOperator
@@ -125,7 +125,7 @@ class Not:
 
 @dataclass(frozen=True)
 class And:
-    """Two parts or more: a long chain is wide, not deep."""
+    """Two parts or more, so that long chains are not deep."""
 
     parts: tuple[Expression, ...]
 
@@ -135,7 +135,7 @@ class And:
 
 @dataclass(frozen=True)
 class Or:
-    """Two parts or more: a long chain is wide, not deep."""
+    """Two parts or more, so that long chains are not deep."""
 
     parts: tuple[Expression, ...]
 
@@ -143,7 +143,7 @@ class Or:
         return " or ".join(map(_inner, self.parts))
 
 
-Predicate = Comparison | Match | IsNull | In | Between
+Predicate = Comparison | TextSearch | IsNull | In | Between
 Expression = Predicate | Not | And | Or
 
 

@@ -1,4 +1,4 @@
-"""The joined table: rows of both sources side by side, put together only where someone looks."""
+"""The joined table: rows of both sources side by side, assembled only when they are read."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import pyarrow as pa
 
 from evertable.changelog.schema import Side
 from evertable.schema.columns import Column
-from evertable.tables.joined import JoinedIndex, Places
+from evertable.tables.joins import JoinedIndex
 from evertable.tables.source import SourceTable
-from evertable.tables.store import Rows
+from evertable.tables.store import OptionalSlots, Rows
 from evertable.tables.table import Extent, Mask, Slots, batch_of
 
-Origin = tuple[Side, int]
-"""Where a joined column comes from: the side, and the column's place in what that source stores."""
+StoredColumn = tuple[Side, int]
+"""Where a joined column is stored: the side, and the column's index in the store of that source."""
 
 
 class JoinedTable:
-    """Slots of an index, shown with columns of the two sources that it points into."""
+    """A table of the rows of two sources that an index of slots puts side by side."""
 
     def __init__(
         self,
         columns: Sequence[Column],
-        origins: Sequence[Origin],
+        origins: Sequence[StoredColumn],
         sources: tuple[SourceTable, SourceTable],
         index: JoinedIndex,
     ) -> None:
@@ -74,15 +74,15 @@ class JoinedTable:
 
 
 class JoinedSnapshot:
-    """A joined table at one moment."""
+    """The rows of a joined table at one moment."""
 
     def __init__(
         self,
         columns: tuple[Column, ...],
-        origins: tuple[Origin, ...],
+        origins: tuple[StoredColumn, ...],
         extent: Extent,
         rows: tuple[Rows, Rows],
-        places: tuple[Places, Places],
+        places: tuple[OptionalSlots, OptionalSlots],
     ) -> None:
         self.columns = columns
         self.extent = extent
@@ -107,7 +107,10 @@ class JoinedSnapshot:
 
 
 def _text_bytes(
-    origins: tuple[Origin, ...], rows: tuple[Rows, Rows], places: tuple[Places, Places], columns: Sequence[int]
+    origins: tuple[StoredColumn, ...],
+    rows: tuple[Rows, Rows],
+    places: tuple[OptionalSlots, OptionalSlots],
+    columns: Sequence[int],
 ) -> Slots:
     chosen = [[place for side, place in (origins[column] for column in columns) if side is one] for one in Side]
     return rows[0].text_bytes(places[0], chosen[0]) + rows[1].text_bytes(places[1], chosen[1])
@@ -115,12 +118,12 @@ def _text_bytes(
 
 def _take(
     table: tuple[Column, ...],
-    origins: tuple[Origin, ...],
+    origins: tuple[StoredColumn, ...],
     rows: tuple[Rows, Rows],
-    places: tuple[Places, Places],
+    places: tuple[OptionalSlots, OptionalSlots],
     columns: Sequence[int],
 ) -> pa.RecordBatch:
-    taken: dict[Origin, pa.Array] = {}
+    taken: dict[StoredColumn, pa.Array] = {}
     for side in Side:
         wanted = [origins[column] for column in columns if origins[column][0] is side]
         taken.update(zip(wanted, rows[side].take(places[side], [place for _, place in wanted]), strict=True))

@@ -1,4 +1,4 @@
-"""What a topic holds when a build begins: where its query starts, and which records the generation must show."""
+"""Finds a topic's backlog when a build begins: where the query starts, and which records must be shown."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from evertable.kafka.consumer import GRACE_S, GrouplessConsumer, Probe, place
 _PROBING = {
     "isolation.level": "read_committed",
     "enable.partition.eof": True,
-    "fetch.wait.max.ms": 10,  # how long a broker takes to say that there is nothing more
+    "fetch.wait.max.ms": 10,  # how long a broker waits before it answers that there is no more
     "fetch.queue.backoff.ms": 5,
     "queued.min.messages": 1_000,
 }
-_WINDOW = 64  # offsets to look at before the end; a fetch brings as many anyway
+_WINDOW = 64  # offsets before the end to search first; one fetch brings as many anyway
 _GROWTH = 16
 
 
 @dataclass(frozen=True)
-class Extent:
-    """One partition: the offset at which its query starts, and the readable records from there to its end, if any."""
+class PartitionBacklog:
+    """The offset at which the query starts to read a partition, and the readable records from there, if any."""
 
     start: int
     span: Span | None
 
 
-def find_extents(
+def find_backlog(
     properties: Mapping[str, Any], topic: str, start: Start, *, timeout_s: float = 30.0
-) -> dict[int, Extent]:
-    """The extent of each partition, as a plain ``read_committed`` consumer sees it.
+) -> dict[int, PartitionBacklog]:
+    """Returns the backlog of each partition, as a plain ``read_committed`` consumer sees it.
 
-    The end of a partition may be a transaction marker, an aborted transaction or a gap, and its beginning too; so the
-    first and the last record are read, not computed. TopicNotFoundError, KafkaUnreachableError.
+    A partition may begin or end with a transaction marker, an aborted transaction or a gap, so the first and the last
+    record are read, not computed. Raises TopicNotFoundError or KafkaUnreachableError.
     """
     consumer = GrouplessConsumer(properties, _PROBING)
     try:
-        return _Ends(consumer, topic, timeout_s).extents(start)
+        return _BacklogProbe(consumer, topic, timeout_s).backlog(start)
     except KafkaException as error:
         raise consumer.error(error.args[0], topic) from error
     finally:
@@ -56,10 +56,10 @@ def find_last_records(
     *,
     timeout_s: float = 30.0,
 ) -> dict[int, int]:
-    """The offset of the last readable record from ``begins`` on and before ``ends``, by partition that has one."""
+    """Returns the offset of the last readable record in [begins, ends), by partition; not if it has none."""
     consumer = GrouplessConsumer(properties, _PROBING)
     try:
-        return _Ends(consumer, topic, timeout_s).last_records(begins, ends)
+        return _BacklogProbe(consumer, topic, timeout_s).last_records(begins, ends)
     except KafkaException as error:
         raise consumer.error(error.args[0], topic) from error
     finally:
@@ -74,20 +74,20 @@ def partitions_with_records(
     *,
     timeout_s: float = 30.0,
 ) -> set[int]:
-    """The partitions that have a readable record between these offsets: not only markers, aborted or compacted ones."""
+    """Returns the partitions that have a readable record in [begins, ends)."""
     consumer = GrouplessConsumer(properties, _PROBING)
     try:
-        return _Ends(consumer, topic, timeout_s).with_records(begins, ends)
+        return _BacklogProbe(consumer, topic, timeout_s).with_records(begins, ends)
     except KafkaException as error:
         raise consumer.error(error.args[0], topic) from error
     finally:
         consumer.close()
 
 
-class _Ends(Probe):
-    """One look at where a topic's records begin and end."""
+class _BacklogProbe(Probe):
+    """Searches for the first and the last readable record of each partition of a topic."""
 
-    def extents(self, start: Start) -> dict[int, Extent]:
+    def backlog(self, start: Start) -> dict[int, PartitionBacklog]:
         partitions = self._consumer.partitions(self._topic, self._left(), GRACE_S)
         bounds = self._bounds(partitions)
         ends = {partition: end for partition, (_, end) in bounds.items()}
@@ -99,7 +99,7 @@ class _Ends(Probe):
             case _:
                 starts = self._starts_at(start.timestamp_ms or 0, ends)
         spans = self._spans(starts, ends) if start != Start.LATEST else {}
-        return {partition: Extent(starts[partition], spans.get(partition)) for partition in partitions}
+        return {partition: PartitionBacklog(starts[partition], spans.get(partition)) for partition in partitions}
 
     def with_records(self, begins: Mapping[int, int], ends: Mapping[int, int]) -> set[int]:
         return set(self._scan(begins, ends, stop_at_first=True))
@@ -123,12 +123,12 @@ class _Ends(Probe):
         while pending := firsts.keys() - lasts.keys():
             begins = {partition: max(firsts[partition], ends[partition] - window) for partition in pending}
             lasts |= self._scan(begins, ends, stop_at_first=False)
-            ends |= begins  # there is nothing behind where this window began, or it was found
+            ends |= begins  # what is left to find is before this window
             window *= _GROWTH
         return {partition: Span(firsts[partition], last) for partition, last in lasts.items()}
 
     def _scan(self, begins: Mapping[int, int], ends: Mapping[int, int], *, stop_at_first: bool) -> dict[int, int]:
-        """The first or the last record from ``begins`` on and before ``ends``, for each partition that has one."""
+        """Returns the first or the last record in [begins, ends), for each partition that has one."""
         found: dict[int, int] = {}
         pending = set(begins)
         self._kafka.assign([TopicPartition(self._topic, *begin) for begin in begins.items()])

@@ -9,8 +9,8 @@ import pytest
 
 from evertable.changelog.schema import Side
 from evertable.schema.joins import JoinType
-from evertable.tables import joined
-from evertable.tables.joined import INDEXES, JoinedIndex, Matches
+from evertable.tables import joins
+from evertable.tables.joins import JOINS, JoinedIndex, MatchedSlots
 
 OWNERS = {JoinType.LEFT: Side.LEFT, JoinType.NATURAL: Side.LEFT, JoinType.ASOF: Side.RIGHT}
 
@@ -20,19 +20,19 @@ def shown(index: JoinedIndex) -> list[tuple[int, int]]:
     return list(zip(left.tolist(), right.tolist(), strict=True))
 
 
-def matches(random: Random, count: int, rows: int) -> Matches:
+def matches(random: Random, count: int, rows: int) -> MatchedSlots:
     left, right, ts, ids = (np.array([random.randrange(rows) for _ in range(count)], np.int64) for _ in range(4))
-    return Matches(left, right, ts, ids)
+    return MatchedSlots(left, right, ts, ids)
 
 
 @pytest.mark.parametrize("join", OWNERS)
 def test_what_was_written_in_place_is_known_for_a_while(join: JoinType, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each slot that is another one since a version is listed, in order, once; or it is said that nobody knows."""
-    monkeypatch.setattr(joined, "MAX_RECENT", 4)
-    monkeypatch.setattr(joined, "MAX_RECENT_SLOTS", 25)
+    monkeypatch.setattr(joins, "MAX_RECENT", 4)
+    monkeypatch.setattr(joins, "MAX_RECENT_SLOTS", 25)
     random, known = Random(join.value), 0
     for _ in range(30):
-        index, rows, version = INDEXES[join](), 0, 0
+        index, rows, version = JOINS[join](), 0, 0
         states = {0: shown(index)}
         for _ in range(40):
             version += 1
@@ -60,15 +60,15 @@ def test_what_was_written_in_place_is_known_for_a_while(join: JoinType, monkeypa
 
 def test_a_batch_that_is_too_large_to_remember(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is forgotten at once, and what comes after it is known again."""
-    monkeypatch.setattr(joined, "MAX_RECENT_SLOTS", 10)
-    index = INDEXES[JoinType.NATURAL]()
+    monkeypatch.setattr(joins, "MAX_RECENT_SLOTS", 10)
+    index = JOINS[JoinType.NATURAL]()
     index.add_rows(Side.LEFT, 0, 50, 1)
     every = np.arange(50)
-    assert index.add_matches(Matches(every, every, every, every), 2)
+    assert index.add_matches(MatchedSlots(every, every, every, every), 2)
     assert index.written_in_place(1) is None
     assert index.written_in_place(2) == []
     one = np.array([7])
-    assert index.add_matches(Matches(one, one + 1, one + 100, one), 3)
+    assert index.add_matches(MatchedSlots(one, one + 1, one + 100, one), 3)
     assert index.written_in_place(2) == [7]
     assert index.written_in_place(1) is None
 
@@ -76,13 +76,13 @@ def test_a_batch_that_is_too_large_to_remember(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("join", JoinType)
 def test_what_was_given_out_stays(join: JoinType) -> None:
     """Sides that a snapshot holds are not written into, also where nothing had to grow."""
-    index = INDEXES[join]()
+    index = JOINS[join]()
     for side in Side:
         index.add_rows(side, 0, 3, 1)
     slots, nothing = np.array([0]), np.array([0])
-    index.add_matches(Matches(slots, slots, nothing, nothing), 2)
+    index.add_matches(MatchedSlots(slots, slots, nothing, nothing), 2)
     held, picked = index.sides(), index.sides(np.arange(len(index)))
     before = [side.tolist() for side in (*held, *picked)]
     later = np.array([9, 9])
-    index.add_matches(Matches(np.array([0, 1]), np.array([1, 2]), later, later), 3)
+    index.add_matches(MatchedSlots(np.array([0, 1]), np.array([1, 2]), later, later), 3)
     assert [side.tolist() for side in (*held, *picked)] == before

@@ -1,7 +1,4 @@
-"""The changelog encoder: one record at a time, slow and simple.
-
-The engine writes its records in Java; this one is for tests, tools and other programs.
-"""
+"""Encodes changelog records one at a time; in production the engine does that, in Java."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ from decimal import Context, Decimal
 from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
+from evertable.changelog.ids import MAX_OFFSET, MAX_PARTITION, OFFSET_BITS
 from evertable.changelog.schema import (
     MAX_MATCHES,
     MAX_RAW,
@@ -32,14 +30,14 @@ _EXACT = Context(prec=100)
 
 
 class Match(NamedTuple):
-    """A row of the other side: its id, and its timestamp for where the join orders by it."""
+    """A row of the other side; its timestamp is written only if the join orders by it."""
 
     id: int
     timestamp: int
 
 
-class RecordOf(NamedTuple):
-    """Which source record a changelog record is about."""
+class SourceRef(NamedTuple):
+    """The source record that a changelog record is about."""
 
     side: Side
     partition: int
@@ -47,14 +45,21 @@ class RecordOf(NamedTuple):
     timestamp: int
 
 
+def row_id(partition: int, offset: int) -> int:
+    """Returns the id of one record; ValueError if it has none."""
+    if not (0 <= partition <= MAX_PARTITION and 0 <= offset <= MAX_OFFSET):
+        raise ValueError(f"partition {partition}, offset {offset} does not fit into a row id")
+    return partition << OFFSET_BITS | offset
+
+
 class Encoder:
-    """Writes the records of one generation's changelog."""
+    """Encodes the records of one generation's changelog."""
 
     def __init__(self, schema: ChangelogSchema) -> None:
         self.schema = schema
 
-    def row(self, of: RecordOf, values: Sequence[Any], matches: Sequence[Match] = ()) -> bytes:
-        """A row: its values in the order of its columns (None is null), and the rows it matches."""
+    def row(self, of: SourceRef, values: Sequence[Any], matches: Sequence[Match] = ()) -> bytes:
+        """Encodes a row: its values in column order (None is null), and the rows it matches."""
         columns = self.schema.layouts[of.side].columns
         nulls, fixed, text = 0, b"", b""
         for i, (column, value) in enumerate(zip(columns, values, strict=True)):
@@ -67,47 +72,47 @@ class Encoder:
         head = nulls.to_bytes((len(columns) + 7) // 8, "little") + fixed
         return self._header(RecordKind.ROW, of, matches) + head + text + self._matches(of, matches)
 
-    def matches(self, of: RecordOf, matches: Sequence[Match]) -> bytes:
-        """Matches of a row that did not fit into its own record."""
+    def matches(self, of: SourceRef, matches: Sequence[Match]) -> bytes:
+        """Encodes matches that did not fit into their row's own record."""
         return self._header(RecordKind.MATCHES, of, matches) + self._matches(of, matches)
 
     def row_in_chunks(
-        self, of: RecordOf, values: Sequence[Any], matches: Iterable[Match], chunk: int = MAX_MATCHES
+        self, of: SourceRef, values: Sequence[Any], matches: Iterable[Match], chunk: int = MAX_MATCHES
     ) -> Iterator[bytes]:
-        """A row and as many further records as its matches need."""
-        left = iter(matches)
-        yield self.row(of, values, list(islice(left, chunk)))
-        while part := list(islice(left, chunk)):
+        """Encodes a row and as many further records as its matches need."""
+        remaining = iter(matches)
+        yield self.row(of, values, list(islice(remaining, chunk)))
+        while part := list(islice(remaining, chunk)):
             yield self.matches(of, part)
 
-    def reject(self, of: RecordOf, reason: str, raw: bytes | None) -> bytes:
-        """A record that could not become a row, and why; ``raw`` is its value, None for a tombstone."""
+    def reject(self, of: SourceRef, reason: str, raw: bytes | None) -> bytes:
+        """Encodes a record that could not become a row; ``raw`` is its value, None for a tombstone."""
         mode = RejectMode.TOMBSTONE if raw is None else RejectMode.VALUE
-        said = reason.encode()
-        return _header(RecordKind.REJECT, of, mode, len(said)) + said + (raw or b"")[:MAX_RAW]
+        text = reason.encode()
+        return _header(RecordKind.REJECT, of, mode, len(text)) + text + (raw or b"")[:MAX_RAW]
 
-    def _header(self, kind: RecordKind, of: RecordOf, matches: Sequence[Match]) -> bytes:
+    def _header(self, kind: RecordKind, of: SourceRef, matches: Sequence[Match]) -> bytes:
         return _header(kind, of, self.schema.match_mode(of.side) if matches else MatchMode.NONE, len(matches))
 
-    def _matches(self, of: RecordOf, matches: Sequence[Match]) -> bytes:
+    def _matches(self, of: SourceRef, matches: Sequence[Match]) -> bytes:
         if self.schema.match_mode(of.side) is MatchMode.IDS:
             return b"".join(struct.pack("<q", match.id) for match in matches)
         return b"".join(struct.pack("<qq", match.id, match.timestamp) for match in matches)
 
 
 def batch(records: Sequence[bytes]) -> bytes:
-    """A message of several records."""
+    """Encodes several records as one message."""
     head = _HEADER.pack(VERSION, RecordKind.BATCH, 0, 0, len(records), 0, 0, 0)
     ends = accumulate(map(len, records))
     return head + b"".join(struct.pack("<I", end) for end in ends) + b"".join(records)
 
 
-def _header(kind: RecordKind, of: RecordOf, mode: int, count: int) -> bytes:
+def _header(kind: RecordKind, of: SourceRef, mode: int, count: int) -> bytes:
     return _HEADER.pack(VERSION, kind, of.side, mode, count, of.offset, of.timestamp, of.partition)
 
 
 def _fixed(column: ColumnType, value: Any) -> bytes:
-    """A column's fixed entry; zero where the value is null."""
+    """Encodes a column's fixed entry; zero if the value is null."""
     match column.kind:
         case Kind.DECIMAL:
             unscaled = int(Decimal(value or 0).scaleb(column.scale, _EXACT))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.views.naive import _folded
+from tests.views.naive import folded
 from tests.views.snapshots import ChunkedSnapshot
 
 from evertable.errors import FilterError
 from evertable.schema.columns import parse_columns
 from evertable.views import columns as columns_module
+from evertable.views.casefold import casefold_text
 from evertable.views.filters import bind, parse
-from evertable.views.folding import fold_text
 from evertable.views.query import Query
 from evertable.views.view import View
 
@@ -28,8 +28,8 @@ def test_letters_fold_as_the_reference_says() -> None:
     """Latin, Greek and Cyrillic, with the Turkish i's, which have no other case."""
     ours, theirs = dict[str, list[str]](), dict[str, list[str]]()
     for letter in LETTERS:
-        ours.setdefault(fold_text(letter), []).append(letter)
-        theirs.setdefault(_folded(letter), []).append(letter)
+        ours.setdefault(casefold_text(letter), []).append(letter)
+        theirs.setdefault(folded(letter), []).append(letter)
     assert sorted(ours.values()) == sorted(theirs.values())
 
 

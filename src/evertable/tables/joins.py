@@ -1,6 +1,6 @@
-"""The joined table: an index of (left slot, right slot), one class for each join.
+"""The joins: each is an index of (left slot, right slot), one class for each join type.
 
-What a pair does to it depends on the join; rows and pairs may come in any order and any number of times.
+Rows and matches may be added in any order and any number of times; the result is the same.
 """
 
 from __future__ import annotations
@@ -12,25 +12,23 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from evertable.changelog.ids import Ints
 from evertable.changelog.schema import Side
 from evertable.schema.joins import JoinType
 from evertable.tables.growing import GrowingArray
 from evertable.tables.numbering import Numbering
-
-Ints = npt.NDArray[np.int64]
-Places = npt.NDArray[np.int32]
+from evertable.tables.store import OptionalSlots
 
 NONE = -1
-"""In the place of a slot: there is no row, show nulls."""
-
+"""Stands for a slot where there is no row; its columns are null."""
 
 MAX_RECENT = 100
 MAX_RECENT_SLOTS = 10_000
 
 
 @dataclass(frozen=True)
-class Matches:
-    """Slots that match. A candidate is chosen by its timestamp, then by its id."""
+class MatchedSlots:
+    """Matches by slot. Where a join chooses one, it is the one with the greatest timestamp, then the greatest id."""
 
     left: Ints
     right: Ints
@@ -39,11 +37,11 @@ class Matches:
 
 
 class JoinedIndex(ABC):
-    """Which rows stand side by side in each slot of the joined table, and at which version that was written."""
+    """The two rows that each slot of the joined table shows, and the version that wrote it last."""
 
     def __init__(self) -> None:
         self._written = GrowingArray(np.int64)
-        self._recent: deque[tuple[int, Ints]] = deque()  # what was written in place, by version
+        self._recent: deque[tuple[int, Ints]] = deque()  # slots written in place, by version
         self._known_since = 0
 
     def __len__(self) -> int:
@@ -58,7 +56,7 @@ class JoinedIndex(ABC):
         return after
 
     def written_in_place(self, since: int) -> list[int] | None:
-        """Slots that were there and were written after that version, in order; None if that is too long ago."""
+        """Returns the slots that were overwritten after that version, sorted; None if it is too long ago to know."""
         if since < self._known_since:
             return None
         recent = [slots for version, slots in self._recent if version > since]
@@ -71,33 +69,33 @@ class JoinedIndex(ABC):
         while len(self._recent) > MAX_RECENT or sum(len(slots) for _, slots in self._recent) > MAX_RECENT_SLOTS:
             self._known_since = self._recent.popleft()[0]
 
-    def sides(self, slots: Ints | None = None) -> tuple[Places, Places]:
-        """The left and the right slots that stand in these slots (all, if not said), as a copy."""
+    def sides(self, slots: Ints | None = None) -> tuple[OptionalSlots, OptionalSlots]:
+        """Returns a copy of the left and the right slots that these slots (by default all) show."""
         left, right = (part[: len(self)] if slots is None else part[slots] for part in self._parts())
         return (left.copy(), right.copy()) if slots is None else (left, right)
 
     @abstractmethod
-    def _parts(self) -> tuple[Places, Places]: ...
+    def _parts(self) -> tuple[OptionalSlots, OptionalSlots]: ...
 
     @abstractmethod
     def add_rows(self, side: Side, start: int, end: int, version: int) -> None:
-        """The source of that side has got rows in these slots."""
+        """Adds new rows of one side, in these slots of their source."""
 
     @abstractmethod
-    def add_matches(self, matches: Matches, version: int) -> bool:
-        """These slots match; says if that changed anything."""
+    def add_matches(self, matches: MatchedSlots, version: int) -> bool:
+        """Adds matches; returns whether anything changed."""
 
 
-class _PairIndex(JoinedIndex):
-    """One row for each pair, whenever it comes and however often."""
+class _EveryMatch(JoinedIndex):
+    """Keeps one row for each match."""
 
     def __init__(self) -> None:
         super().__init__()
         self._left = GrowingArray(np.int32)
         self._right = GrowingArray(np.int32)
-        self._pairs = Numbering()
+        self._seen = Numbering()
 
-    def _parts(self) -> tuple[Places, Places]:
+    def _parts(self) -> tuple[OptionalSlots, OptionalSlots]:
         return self._left.values, self._right.values
 
     def _append(self, left: Ints, right: Ints, version: int) -> None:
@@ -105,44 +103,44 @@ class _PairIndex(JoinedIndex):
         self._right.append(right)
         self._written.extend(len(left), version)
 
-    def _fresh(self, matches: Matches) -> tuple[Ints, Ints]:
-        """The slots of those pairs that were never seen."""
-        fresh = self._pairs.add(matches.left << 32 | matches.right)[1]
+    def _fresh(self, matches: MatchedSlots) -> tuple[Ints, Ints]:
+        """Returns the left and right slots of the matches that are new."""
+        fresh = self._seen.add(matches.left << 32 | matches.right)[1]
         return matches.left[fresh], matches.right[fresh]
 
 
-class InnerIndex(_PairIndex):
-    """``inner``: a row for each pair, appended."""
+class InnerJoin(_EveryMatch):
+    """``inner``: appends a row for each match."""
 
     def add_rows(self, side: Side, start: int, end: int, version: int) -> None:
         pass
 
-    def add_matches(self, matches: Matches, version: int) -> bool:
+    def add_matches(self, matches: MatchedSlots, version: int) -> bool:
         left, right = self._fresh(matches)
         self._append(left, right, version)
         return bool(len(left))
 
 
-class LeftIndex(_PairIndex):
-    """``left``: a left row shows at once, with nulls; its first match takes that place, later ones are appended."""
+class LeftJoin(_EveryMatch):
+    """``left``: appends each left row with nulls; its first match fills them in place, later ones are appended."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._alone = GrowingArray(np.int32)  # by left slot: where it stands without a match, or NONE
+        self._alone = GrowingArray(np.int32)  # by left slot: the joined slot that shows it with nulls, or NONE
 
     def add_rows(self, side: Side, start: int, end: int, version: int) -> None:
         if side is Side.LEFT:
             self._alone.append(np.arange(len(self), len(self) + end - start))
             self._append(np.arange(start, end), np.full(end - start, NONE), version)
 
-    def add_matches(self, matches: Matches, version: int) -> bool:
+    def add_matches(self, matches: MatchedSlots, version: int) -> bool:
         left, right = self._fresh(matches)
         if not len(left):
             return False
         alone = self._alone.values
-        lonely = np.flatnonzero(alone[left] != NONE)
-        _, first = np.unique(left[lonely], return_index=True)
-        filling = lonely[first]
+        first_matches = np.flatnonzero(alone[left] != NONE)
+        _, first = np.unique(left[first_matches], return_index=True)
+        filling = first_matches[first]
         places = alone[left[filling]]
         self._right.values[places] = right[filling]
         self._write_in_place(places, version)
@@ -153,8 +151,8 @@ class LeftIndex(_PairIndex):
         return True
 
 
-class _ChosenIndex(JoinedIndex):
-    """One row for each row of the ``owner`` side, in the same slot, with the greatest candidate of the other side."""
+class _BestMatch(JoinedIndex):
+    """Keeps one row for each row of the ``owner`` side, in the same slot, with its greatest match."""
 
     owner: Side
 
@@ -164,11 +162,11 @@ class _ChosenIndex(JoinedIndex):
         self._chosen_ts = GrowingArray(np.int64)
         self._chosen_id = GrowingArray(np.int64)
 
-    def _parts(self) -> tuple[Places, Places]:
+    def _parts(self) -> tuple[OptionalSlots, OptionalSlots]:
         owners = np.arange(len(self), dtype=np.int32)
         return (owners, self._chosen.values) if self.owner is Side.LEFT else (self._chosen.values, owners)
 
-    def sides(self, slots: Ints | None = None) -> tuple[Places, Places]:
+    def sides(self, slots: Ints | None = None) -> tuple[OptionalSlots, OptionalSlots]:
         if slots is None:
             return super().sides()
         owners, chosen = slots.astype(np.int32), self._chosen.values[slots]
@@ -181,7 +179,7 @@ class _ChosenIndex(JoinedIndex):
             self._chosen_id.extend(end - start, 0)
             self._written.extend(end - start, version)
 
-    def add_matches(self, matches: Matches, version: int) -> bool:
+    def add_matches(self, matches: MatchedSlots, version: int) -> bool:
         by_left = self.owner is Side.LEFT
         owners, others = (matches.left, matches.right) if by_left else (matches.right, matches.left)
         best = np.lexsort((matches.order_id, matches.order_ts, owners))
@@ -196,21 +194,21 @@ class _ChosenIndex(JoinedIndex):
         return bool(len(owners))
 
 
-class NaturalIndex(_ChosenIndex):
-    """``natural``: a row for each left row, with the newest right row of its key, in place."""
+class NaturalJoin(_BestMatch):
+    """``natural``: shows each left row with the newest right row of its key."""
 
     owner = Side.LEFT
 
 
-class AsofIndex(_ChosenIndex):
-    """``asof``: a row for each right row, with the newest left row that is not younger than it, in place."""
+class AsofJoin(_BestMatch):
+    """``asof``: shows each right row with the newest left row of its key that is not newer than it."""
 
     owner = Side.RIGHT
 
 
-INDEXES: dict[JoinType, type[JoinedIndex]] = {
-    JoinType.INNER: InnerIndex,
-    JoinType.LEFT: LeftIndex,
-    JoinType.NATURAL: NaturalIndex,
-    JoinType.ASOF: AsofIndex,
+JOINS: dict[JoinType, type[JoinedIndex]] = {
+    JoinType.INNER: InnerJoin,
+    JoinType.LEFT: LeftJoin,
+    JoinType.NATURAL: NaturalJoin,
+    JoinType.ASOF: AsofJoin,
 }

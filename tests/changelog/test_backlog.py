@@ -9,11 +9,11 @@ from contextlib import contextmanager
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
-from tests.changelog.conftest import Produce, produce_to
+from tests.changelog.producer import Produce, produce_to
 
 from evertable.broker import EmbeddedBroker
+from evertable.changelog.backlog import PartitionBacklog, find_backlog
 from evertable.changelog.coverage import Span
-from evertable.changelog.targets import Extent, find_extents
 from evertable.config.start import Start
 from evertable.errors import KafkaUnreachableError, TopicNotFoundError
 
@@ -21,14 +21,14 @@ MakeTopic = Callable[..., str]
 
 
 @pytest.fixture
-def find(broker: EmbeddedBroker) -> Callable[..., dict[int, Extent]]:
-    def find(topic: str, start: Start = Start.EARLIEST) -> dict[int, Extent]:
-        return find_extents({"bootstrap.servers": broker.bootstrap}, topic, start)
+def find(broker: EmbeddedBroker) -> Callable[..., dict[int, PartitionBacklog]]:
+    def find(topic: str, start: Start = Start.EARLIEST) -> dict[int, PartitionBacklog]:
+        return find_backlog({"bootstrap.servers": broker.bootstrap}, topic, start)
 
     return find
 
 
-Find = Callable[..., dict[int, Extent]]
+Find = Callable[..., dict[int, PartitionBacklog]]
 
 
 @contextmanager
@@ -53,14 +53,18 @@ def test_plain_partitions(find: Find, new_topic: MakeTopic, produce: Produce) ->
     topic = new_topic(3)
     produce(topic, [b"1", b"2", b"3"], 0)
     produce(topic, [b"1"], 2)
-    assert find(topic) == {0: Extent(0, Span(0, 2)), 1: Extent(0, None), 2: Extent(0, Span(0, 0))}
+    assert find(topic) == {
+        0: PartitionBacklog(0, Span(0, 2)),
+        1: PartitionBacklog(0, None),
+        2: PartitionBacklog(0, Span(0, 0)),
+    }
 
 
 def test_latest_awaits_nothing(find: Find, new_topic: MakeTopic, produce: Produce) -> None:
     """Everything there is lies before the start."""
     topic = new_topic(2)
     produce(topic, [b"1", b"2"])
-    assert find(topic, Start.LATEST) == {0: Extent(2, None), 1: Extent(0, None)}
+    assert find(topic, Start.LATEST) == {0: PartitionBacklog(2, None), 1: PartitionBacklog(0, None)}
 
 
 def test_a_time_begins_at_its_first_record(broker: EmbeddedBroker, find: Find, new_topic: MakeTopic) -> None:
@@ -72,7 +76,7 @@ def test_a_time_begins_at_its_first_record(broker: EmbeddedBroker, find: Find, n
     producer.produce(topic, b"x", partition=1, timestamp=100_000)
     assert producer.flush(30) == 0
     start = Start.parse("1970-01-01T00:02:30Z")
-    assert find(topic, start) == {0: Extent(1, Span(1, 2)), 1: Extent(1, None)}
+    assert find(topic, start) == {0: PartitionBacklog(1, Span(1, 2)), 1: PartitionBacklog(1, None)}
 
 
 def test_offsets_above_zero(broker: EmbeddedBroker, find: Find, new_topic: MakeTopic, produce: Produce) -> None:
@@ -82,7 +86,7 @@ def test_offsets_above_zero(broker: EmbeddedBroker, find: Find, new_topic: MakeT
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
     for answer in admin.delete_records([TopicPartition(topic, 0, 4)]).values():
         answer.result(30)
-    assert find(topic) == {0: Extent(4, Span(4, 9))}
+    assert find(topic) == {0: PartitionBacklog(4, Span(4, 9))}
 
 
 def test_a_partition_whose_records_are_all_deleted(
@@ -94,7 +98,7 @@ def test_a_partition_whose_records_are_all_deleted(
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
     for answer in admin.delete_records([TopicPartition(topic, 0, 10)]).values():
         answer.result(30)
-    assert find(topic) == {0: Extent(10, None)}
+    assert find(topic) == {0: PartitionBacklog(10, None)}
 
 
 def test_a_transactions_marker_is_no_record(broker: EmbeddedBroker, find: Find, new_topic: MakeTopic) -> None:
@@ -104,7 +108,7 @@ def test_a_transactions_marker_is_no_record(broker: EmbeddedBroker, find: Find, 
         for _ in range(3):
             producer.produce(topic, b"x")
         producer.commit_transaction(30)
-    assert find(topic) == {0: Extent(0, Span(0, 2))}
+    assert find(topic) == {0: PartitionBacklog(0, Span(0, 2))}
 
 
 def test_aborted_transactions_are_no_records(
@@ -122,7 +126,7 @@ def test_aborted_transactions_are_no_records(
             producer.produce(topic, b"x")
         producer.flush(30)
         producer.abort_transaction(30)
-    assert find(topic) == {0: Extent(0, Span(2, 3))}
+    assert find(topic) == {0: PartitionBacklog(0, Span(2, 3))}
 
 
 def test_a_topic_of_nothing_but_an_aborted_transaction(
@@ -134,7 +138,7 @@ def test_a_topic_of_nothing_but_an_aborted_transaction(
         producer.produce(topic, b"x")
         producer.flush(30)
         producer.abort_transaction(30)
-    assert find(topic) == {0: Extent(0, None)}
+    assert find(topic) == {0: PartitionBacklog(0, None)}
 
 
 def test_an_open_transaction_is_not_awaited(
@@ -147,10 +151,10 @@ def test_an_open_transaction_is_not_awaited(
         producer.produce(topic, b"x")
         producer.flush(30)
         produce(topic, [b"x"])
-        assert find(topic) == {0: Extent(0, Span(0, 1))}
-        assert find(topic, Start.LATEST) == {0: Extent(2, None)}
+        assert find(topic) == {0: PartitionBacklog(0, Span(0, 1))}
+        assert find(topic, Start.LATEST) == {0: PartitionBacklog(2, None)}
         producer.abort_transaction(30)
-    assert find(topic) == {0: Extent(0, Span(0, 3))}
+    assert find(topic) == {0: PartitionBacklog(0, Span(0, 3))}
 
 
 def test_a_missing_topic_is_named_and_not_created(own_broker: EmbeddedBroker) -> None:
@@ -158,13 +162,13 @@ def test_a_missing_topic_is_named_and_not_created(own_broker: EmbeddedBroker) ->
     properties = {"bootstrap.servers": own_broker.bootstrap}
     for _ in range(2):
         with pytest.raises(TopicNotFoundError, match="no topic 'not-there'"):
-            find_extents(properties, "not-there", Start.EARLIEST)
+            find_backlog(properties, "not-there", Start.EARLIEST)
 
 
 def test_a_broker_that_does_not_answer_is_named() -> None:
     """With the reason that the connection gave."""
     with pytest.raises(KafkaUnreachableError, match=r"Kafka at 127\.0\.0\.1:1 does not answer: .*refused"):
-        find_extents({"bootstrap.servers": "127.0.0.1:1"}, "any", Start.EARLIEST, timeout_s=2)
+        find_backlog({"bootstrap.servers": "127.0.0.1:1"}, "any", Start.EARLIEST, timeout_s=2)
 
 
 def test_a_compacted_partition(own_broker: EmbeddedBroker) -> None:
@@ -178,8 +182,8 @@ def test_a_compacted_partition(own_broker: EmbeddedBroker) -> None:
         produce(topic, [b"x"], key=key)  # each rolls a segment; all but the active one are compacted
     while _offsets(own_broker, topic) != [49, 50]:  # the broker compacts when it likes
         pass
-    extents = find_extents({"bootstrap.servers": own_broker.bootstrap}, topic, Start.EARLIEST)
-    assert extents == {0: Extent(0, Span(49, 50))}
+    extents = find_backlog({"bootstrap.servers": own_broker.bootstrap}, topic, Start.EARLIEST)
+    assert extents == {0: PartitionBacklog(0, Span(49, 50))}
 
 
 def _offsets(broker: EmbeddedBroker, topic: str) -> list[int]:

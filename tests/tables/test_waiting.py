@@ -1,0 +1,29 @@
+"""Matches wait for their row, as in a dict of lists."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evertable.tables.waiting import Matches, WaitingMatches
+
+
+@settings(max_examples=300, deadline=None)
+@given(steps=st.lists(st.tuples(st.booleans(), st.lists(st.integers(0, 12), max_size=8)), max_size=15))
+def test_matches_wait_until_their_row_comes(steps: list[tuple[bool, list[int]]]) -> None:
+    """Each is released once, with the row it waited for, and no other."""
+    waiting, model, number = WaitingMatches(), dict[int, list[int]](), 0
+    for adds, ids in steps:
+        if adds:
+            numbers = np.arange(number, number + len(ids))
+            waiting.add(np.array(ids, np.int64), Matches(numbers, numbers + 1, numbers + 2))
+            for id_ in ids:
+                model.setdefault(id_, []).append(number)
+                number += 1
+        else:
+            unique = sorted(set(ids))
+            released = waiting.release(np.array(unique, np.int64))
+            assert sorted(released.left.tolist()) == sorted(n for id_ in unique for n in model.pop(id_, []))
+            assert np.array_equal(released.left + 2, released.order_ts)
+        assert len(waiting) == sum(map(len, model.values()))
