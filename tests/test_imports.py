@@ -16,6 +16,7 @@ SHELLS = {
     # Only these touch a client library; everything else is a core that knows none.
     "engine/plan.py": {"pyspark"},
     "engine/session.py": {"pyspark"},
+    "engine/spark_internals.py": {"pyspark"},
     "engine/child.py": {"pyspark"},
     "changelog/reader.py": {"confluent_kafka"},
     "changelog/targets.py": {"confluent_kafka"},

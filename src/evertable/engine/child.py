@@ -18,11 +18,11 @@ import traceback
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
 import orjson
 
-from evertable.engine import plan, scratch
+from evertable.engine import plan, scratch, spark_internals
 from evertable.engine.committed import committed_ends
 from evertable.engine.failures import PLAN, classify
 from evertable.engine.protocol import (
@@ -36,7 +36,7 @@ from evertable.engine.protocol import (
     TaskSlots,
     encode,
 )
-from evertable.engine.session import create_session, is_cluster, release_s, slots_now
+from evertable.engine.session import create_session, is_cluster, release_s
 from evertable.engine.spec import GenerationSpec, from_wire
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Queries:
         self._releasing: dict[int, float] = {}
         self._on_cluster = is_cluster(str(spark.sparkContext.master))
         self._release_s = release_s(spark)
-        self._slots = slots_now(spark)
+        self._slots = spark_internals.task_slots(spark)
 
     @property
     def slots(self) -> int:
@@ -107,7 +107,7 @@ class Queries:
 
     def watch(self) -> None:
         """Looks at the executors and at every query once, and reports what is new."""
-        if self._on_cluster and (slots := slots_now(self._spark)) != self._slots:
+        if self._on_cluster and (slots := spark_internals.task_slots(self._spark)) != self._slots:
             self._slots = slots
             self._output.send(TaskSlots(slots))
         with self._lock:
@@ -161,8 +161,7 @@ class Queries:
         """Closes an ended query's producer and returns whether it is closed; on a cluster, Spark does so in time."""
         if self._on_cluster:
             return time.monotonic() > deadline
-        jvm: Any = self._spark.sparkContext._jvm
-        return bool(jvm.dev.evertable.Producers.close(plan.producer_id(generation)))
+        return spark_internals.close_producer(self._spark, plan.producer_id(generation))
 
 
 def serve(commands: Iterator[bytes], output: Output, folder: Path | None) -> None:
@@ -182,20 +181,19 @@ def serve(commands: Iterator[bytes], output: Output, folder: Path | None) -> Non
         elif wanted["do"] == "stop":
             threading.Thread(target=queries.stop, args=(wanted["generation"],), daemon=True).start()
     queries.stop_all()
-    gateway: Any = spark.sparkContext._gateway
+    jvm = spark_internals.jvm_process(spark)
     spark.stop()
-    if jvm := getattr(gateway, "proc", None):  # there is none under spark-submit
+    if jvm and jvm.stdin:
         jvm.stdin.close()
-        jvm.wait(CLOSE_S)  # whoever waits for this process may take it that Spark's files are no longer used
+        jvm.wait(CLOSE_S)  # when this process ends, Spark's files must no longer be in use
 
 
 def _watch(queries: Queries, folder: Path | None) -> None:
-    from py4j.protocol import Py4JNetworkError
-
+    connection_errors = spark_internals.connection_errors()
     while True:
         try:
             queries.watch()
-        except (Py4JNetworkError, OSError):  # the JVM is gone, and nothing here can be saved
+        except connection_errors:  # the JVM is gone, and nothing here can be saved
             sys.stderr.write("engine: Error: Spark's JVM does not answer, ending\n")
             _leave(EXIT_SPARK_DIED, folder)
         except Exception:  # a fault of ours, or of one query's: the others go on
@@ -207,11 +205,8 @@ def why_ended(query: StreamingQuery) -> str:
     """A query's error, then what caused it: the error alone may say no more than what could not be made."""
     if (error := query.exception()) is None:
         return "the query ended without an error"
-    lines, cause = [str(error).partition(PLAN)[0]], query._jsq.exception().get().getCause()
-    while cause is not None and len(lines) < 10:
-        lines.append(f"Caused by: {cause.toString()}")
-        cause = cause.getCause()
-    return "\n".join(lines)
+    causes = (f"Caused by: {cause}" for cause in spark_internals.causes(query))
+    return "\n".join([str(error).partition(PLAN)[0], *causes])
 
 
 def _read_ahead(lines: queue.SimpleQueue[bytes], folder: Path | None) -> None:

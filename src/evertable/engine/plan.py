@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as every PySpark program calls it
 from pyspark.sql.streaming.query import StreamingQuery
 
+from evertable.engine import spark_internals
 from evertable.engine.spec import GenerationSpec, SourceSpec
 from evertable.schema.columns import Column
 
@@ -51,11 +52,8 @@ def read(spark: SparkSession, spec: GenerationSpec, source: SourceSpec, side: in
 
 
 def join(spark: SparkSession, packs: DataFrame, spec: GenerationSpec) -> DataFrame:
-    """Changelog messages: each row with the ids it matches."""
-    jvm = spark.sparkContext._jvm
-    assert jvm is not None  # noqa: S101 - only before the context exists
-    joined = jvm.dev.evertable.KeyedJoin.join(packs._jdf, spec.join.value)
-    return DataFrame(joined.toDF(), spark).toDF("value")
+    """Joins both sides into changelog messages: each row with the ids it matches."""
+    return spark_internals.keyed_join(spark, packs, spec.join.value).toDF("value")
 
 
 def write(changes: DataFrame, spec: GenerationSpec) -> StreamingQuery:
@@ -76,7 +74,7 @@ def write(changes: DataFrame, spec: GenerationSpec) -> StreamingQuery:
     interval = f"{spec.interval_s} seconds"
     if spec.trigger == "microbatch":
         return writer.trigger(processingTime=interval).start()
-    return writer.trigger(realTime=interval).start()  # type: ignore[call-overload, no-any-return]  # newer than its types
+    return writer.trigger(realTime=interval).start()  # type: ignore[call-overload, no-any-return]  # pyspark's stubs do not know `realTime` yet
 
 
 def producer_id(generation: int) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from evertable.engine import spark_internals
 from evertable.secrets import looks_secret, suggests_secret
 
 if TYPE_CHECKING:
@@ -34,17 +35,13 @@ SETTINGS: dict[str, str] = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.adaptive.enabled": "false",  # re-planning is for batches
     "spark.sql.shuffle.partitions": "2",
-    "spark.sql.optimizer.avoidDoubleFilterEval": "true",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.streaming.minBatchesToRetain": "2",
-    "spark.sql.streaming.checkpointFileManagerClass":
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
     # State: RocksDB, which writes only what changed at the end of an epoch.
     "spark.sql.streaming.stateStore.providerClass":
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",  # counting costs a read for each write
-    "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
     # History of jobs and queries, which nobody reads without the UI; by default the last 1,000 are kept.
     "spark.ui.retainedJobs": "10",
     "spark.ui.retainedStages": "10",
@@ -62,9 +59,6 @@ SETTINGS: dict[str, str] = {
     "spark.kafka.consumer.cache.evictorThreadRunInterval": "1s",
     "spark.kafka.consumer.fetchedData.cache.timeout": "10s",
     "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "1s",
-    # Shuffle: rows cross at once instead of waiting for a buffer to fill (45 ms by default).
-    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "2",
-    "spark.shuffle.streaming.networkBufferSize": "65536",  # holds a pack: larger rows are not counted as what they take
     # What real-time mode refuses, and a cluster's own defaults may ask for.
     "spark.dynamicAllocation.enabled": "false",
     "spark.speculation": "false",
@@ -72,6 +66,7 @@ SETTINGS: dict[str, str] = {
     # itself would leave rows of two tries in the changelog, and nobody would know (docs/CHANGELOG-FORMAT.md).
     "spark.task.maxFailures": "1",
     "spark.stage.maxConsecutiveAttempts": "1",
+    **spark_internals.SETTINGS,
 }
 
 LOCAL_SETTINGS: dict[str, str] = {
@@ -79,7 +74,7 @@ LOCAL_SETTINGS: dict[str, str] = {
     # Not so the streaming shuffle, which listens on all interfaces: docs/SECURITY.md, "Ports of Spark".
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.rpc.netty.dispatcher.numThreads": "8",  # by default one for each of the 256 slots
-    "spark.shuffle.streaming.checksum.enabled": "false",  # the bytes never leave this machine's memory
+    **spark_internals.LOCAL_SETTINGS,
 }
 # fmt: on
 
@@ -99,17 +94,9 @@ def is_cluster(master: str) -> bool:
     return slots_of(master)[1] is None
 
 
-def slots_now(spark: SparkSession) -> int:
-    """Task slots of the executors that are there, free or not."""
-    context: Any = spark.sparkContext._jsc
-    scala = context.sc()
-    return int(scala.maxNumConcurrentTasks(scala.resourceProfileManager().defaultResourceProfile()))
-
-
 def release_s(spark: SparkSession) -> float:
-    """Seconds after which the producer of a query that has ended is closed, on whichever executor it was."""
-    context: Any = spark.sparkContext._jsc
-    return float(context.sc().conf().getTimeAsSeconds(PRODUCER_IDLE, f"{PRODUCER_IDLE_S}s")) + CLOSING_S
+    """Returns after how many seconds the producer of a query that has ended is closed, on whichever executor it was."""
+    return spark_internals.setting_in_seconds(spark, PRODUCER_IDLE, PRODUCER_IDLE_S) + CLOSING_S
 
 
 def create_session(master: str | None, jars: Sequence[Path], overrides: Mapping[str, str]) -> SparkSession:
@@ -124,18 +111,10 @@ def create_session(master: str | None, jars: Sequence[Path], overrides: Mapping[
     if jars:
         settings["spark.jars"] = ",".join(map(str, jars))
     settings |= overrides
-    _launch({name: value for name, value in settings.items() if not (suggests_secret(name) or looks_secret(value))})
+    spark_internals.start_jvm(
+        {name: value for name, value in settings.items() if not (suggests_secret(name) or looks_secret(value))}
+    )
     builder = SparkSession.builder
     for name, value in settings.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
-
-
-def _launch(settings: Mapping[str, str]) -> None:
-    """Starts the JVM: PySpark puts the settings that it knows by then on its command line, where everybody can read."""
-    from pyspark import SparkConf, SparkContext
-
-    conf = SparkConf(loadDefaults=False)
-    for name, value in settings.items():
-        conf.set(name, value)
-    SparkContext._ensure_initialized(conf=conf)
