@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from zipfile import ZipFile
 
 from evertable.config.models import Engine as EngineConfig
 from evertable.engine import scratch
 from evertable.engine.protocol import Died, EngineEvent, command, decode
-from evertable.engine.shipping import without_ours
 from evertable.install.environment import child_environment
 from evertable.install.jars import jar_paths
 from evertable.install.java import find_java
@@ -69,7 +69,7 @@ class Child:
             os.close(held)  # from here on the child holds it
             if spark_log:
                 spark_log.close()
-        jars = [operator, *without_ours(operator, connector, self._scratch)]
+        jars = [operator, *without_replaced_classes(operator, connector, self._scratch)]
         spark = {"spark.local.dir": str(self._scratch), **settings.spark}
         opening = {"master": settings.master, "jars": [str(jar) for jar in jars], "spark": spark}
         self.send(command("open", log_level=settings.log_level, **opening))
@@ -129,3 +129,24 @@ class Child:
             lines = tail.read().decode(errors="replace").splitlines()
         told = [line.strip() for line in lines if "rror" in line or "xception" in line]
         return f" ({told[-1][:300]})" if told else ""
+
+
+def without_replaced_classes(operator: Path, jars: Sequence[Path], folder: Path) -> list[Path]:
+    """Returns jars that hold no class of the operator's, since executors load jars in any order.
+
+    A jar that holds one is copied into ``folder`` without it.
+    """
+    with ZipFile(operator) as opened:
+        replaced = {name for name in opened.namelist() if name.endswith(".class")}
+    return [_without(replaced, jar, folder) for jar in jars]
+
+
+def _without(classes: set[str], jar: Path, folder: Path) -> Path:
+    with ZipFile(jar) as original:
+        kept = [entry for entry in original.infolist() if entry.filename not in classes]
+        if len(kept) == len(original.infolist()):
+            return jar
+        with ZipFile(folder / jar.name, "w") as copy:
+            for entry in kept:
+                copy.writestr(entry, original.read(entry))
+    return folder / jar.name
