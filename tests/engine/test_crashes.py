@@ -18,19 +18,19 @@ from evertable.broker import EmbeddedBroker
 from evertable.config import JoinType
 from evertable.engine.committed import Ends, committed_in_checkpoint
 from evertable.engine.process import Engine
-from evertable.engine.protocol import Died, EngineEvent, Failed, Progress, Started
+from evertable.engine.protocol import Died, EngineEvent, EpochCommitted, Failed, Started
 
 
 def committed(heard: list[EngineEvent], generations: list[Generation]) -> bool:
     """Each of them an epoch with records."""
-    reports = [event for event in heard if isinstance(event, Progress)]
+    reports = [event for event in heard if isinstance(event, EpochCommitted)]
     epochs = {event.generation for event in reports if any((*event.left.values(), *event.right.values()))}
     return epochs >= {generation.number for generation in generations}
 
 
 def told(heard: list[EngineEvent], generation: Generation) -> Ends:
     """What the last commit was said to be."""
-    reports = (event for event in heard if isinstance(event, Progress) and event.generation == generation.number)
+    reports = (event for event in heard if isinstance(event, EpochCommitted) and event.generation == generation.number)
     *_, last = reports
     return last.left, last.right
 

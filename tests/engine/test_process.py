@@ -21,7 +21,7 @@ from evertable.broker import EmbeddedBroker
 from evertable.changelog.schema import Side
 from evertable.config import JoinType
 from evertable.engine.process import Engine
-from evertable.engine.protocol import EngineEvent, Progress, command
+from evertable.engine.protocol import EngineEvent, EpochCommitted, command
 from evertable.engine.spec import to_wire
 from evertable.errors import NotEnoughSlotsError, QueryFailedError, TopicNotFoundError
 from evertable.generations.build import build, changelog_topics
@@ -80,7 +80,7 @@ def test_progress_tells_what_is_committed_on_both_sides(
             wanted = ({0: 0, 1: sent}, {0: sent, 1: 0})
             wait_until(
                 lambda wanted=wanted: any(  # type: ignore[misc]
-                    isinstance(event, Progress) and (event.left, event.right) == wanted for event in events
+                    isinstance(event, EpochCommitted) and (event.left, event.right) == wanted for event in events
                 ),
                 f"a commit up to {wanted}",
             )

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evertable.engine import protocol
-from evertable.engine.protocol import Failed, Progress, Ready, Released, Started, Stopped, TaskSlots
+from evertable.engine.protocol import EpochCommitted, Failed, Ready, Released, Started, Stopped, TaskSlots
 from evertable.engine.spec import GenerationSpec, SourceSpec, from_wire, to_wire
 from evertable.schema.columns import Column, ColumnType, RecordField
 from evertable.schema.joins import JoinType
@@ -19,7 +19,7 @@ offsets = st.dictionaries(st.integers(0, 1000), numbers)
 events = st.one_of(
     st.builds(Ready, texts, numbers, numbers),
     st.builds(Started, numbers, texts, texts),
-    st.builds(Progress, numbers, numbers, offsets, offsets),
+    st.builds(EpochCommitted, numbers, numbers, offsets, offsets),
     st.builds(Failed, numbers, texts, texts, st.booleans()),
     st.builds(TaskSlots, numbers),
     st.builds(Stopped, numbers),

@@ -27,8 +27,8 @@ from evertable.engine.committed import committed_ends
 from evertable.engine.failures import PLAN, classify
 from evertable.engine.protocol import (
     EngineEvent,
+    EpochCommitted,
     Failed,
-    Progress,
     Ready,
     Released,
     Started,
@@ -72,7 +72,7 @@ class Queries:
         self._output = output
         self._lock = threading.Lock()
         self._running: dict[int, tuple[GenerationSpec, StreamingQuery]] = {}
-        self._reported: dict[int, Progress] = {}
+        self._reported: dict[int, EpochCommitted] = {}
         self._releasing: dict[int, float] = {}
         self._on_cluster = is_cluster(str(spark.sparkContext.master))
         self._release_s = release_s(spark)
@@ -152,7 +152,7 @@ class Queries:
         if last is None:
             return
         left, right = committed_ends(spec, (source["endOffset"] for source in last["sources"]))
-        progress = Progress(spec.generation, last["batchId"], left, right)
+        progress = EpochCommitted(spec.generation, last["batchId"], left, right)
         if self._reported.get(spec.generation) != progress:
             self._reported[spec.generation] = progress
             self._output.send(progress)

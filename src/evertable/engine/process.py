@@ -13,8 +13,8 @@ from evertable.engine.launch import PROGRAM, Child, EngineSettings
 from evertable.engine.protocol import (
     Died,
     EngineEvent,
+    EpochCommitted,
     Failed,
-    Progress,
     Ready,
     Released,
     Started,
@@ -50,7 +50,7 @@ class _Wanted:
     starts: int = 0  # how often a child was told to start it: before the first it holds no slots
     started: Started | None = None
     failed: Failed | None = None
-    committed: Progress | None = None  # what it has read so far
+    committed: EpochCommitted | None = None  # what it has read so far
     commits: int = 0  # since it was last started
     timer: threading.Timer | None = None
 
@@ -59,7 +59,7 @@ class _Wanted:
         partitions = len(found.left) + len(found.right) if found else 0  # topics may grow
         return max(at_build, partitions + shuffle_partitions) if at_build else 0
 
-    def made_progress(self, progress: Progress) -> bool:
+    def made_progress(self, progress: EpochCommitted) -> bool:
         """Whether a commit shows that the query is well: its first may have come before it read anything."""
         before, self.committed, self.commits = self.committed, progress, self.commits + 1
         return self.commits > 1 or not before or (before.left, before.right) != (progress.left, progress.right)
@@ -330,7 +330,7 @@ class Engine:
             case Started(generation):
                 if wanted := self._wanted.get(generation):
                     wanted.started, wanted.commits = event, 0
-            case Progress(generation):
+            case EpochCommitted(generation):
                 if (wanted := self._wanted.get(generation)) and wanted.made_progress(event):
                     self._healthy, wanted.delays = True, self._delays()
             case Failed(generation):

@@ -38,7 +38,7 @@ class Started:
 
 
 @dataclass(frozen=True)
-class Progress:
+class EpochCommitted:
     """An epoch was committed; ``left`` and ``right`` map partitions to the offset behind the last one read."""
 
     generation: int
@@ -81,22 +81,30 @@ class Died:
     reason: str
 
 
-EngineEvent = Ready | Started | Progress | Failed | TaskSlots | Stopped | Released | Died
+EngineEvent = Ready | Started | EpochCommitted | Failed | TaskSlots | Stopped | Released | Died
 
-_SENT = {cls.__name__.lower(): cls for cls in (Ready, Started, Progress, Failed, TaskSlots, Stopped, Released)}
+_WIRE: dict[str, type[Ready | Started | EpochCommitted | Failed | TaskSlots | Stopped | Released]] = {
+    "ready": Ready,
+    "started": Started,
+    "progress": EpochCommitted,
+    "failed": Failed,
+    "slots": TaskSlots,
+    "stopped": Stopped,
+    "released": Released,
+}
+_NAMES: dict[type[EngineEvent], str] = {kind: name for name, kind in _WIRE.items()}
 
 
 def encode(event: EngineEvent) -> bytes:
     """The event as a line."""
-    fields = asdict(event)
-    return orjson.dumps({"event": type(event).__name__.lower(), **fields}, option=orjson.OPT_NON_STR_KEYS) + b"\n"
+    return orjson.dumps({"event": _NAMES[type(event)], **asdict(event)}, option=orjson.OPT_NON_STR_KEYS) + b"\n"
 
 
 def decode(line: bytes) -> EngineEvent:
     """The event that a line carries; ValueError if it carries none."""
     try:
         fields = orjson.loads(line)
-        cls = _SENT[fields.pop("event")]
+        cls = _WIRE[fields.pop("event")]
         for side in ("left", "right"):
             if side in fields:
                 fields[side] = {int(partition): offset for partition, offset in fields[side].items()}

@@ -20,7 +20,7 @@ from evertable.background import run_in_background
 from evertable.changelog.schema import Side
 from evertable.config import Config
 from evertable.control.messages import Condition, ControlMessage, Folded, Rejected, Resolved, keys_of, resolve
-from evertable.engine.protocol import Died, EngineEvent, Failed, Progress, Started
+from evertable.engine.protocol import Died, EngineEvent, EpochCommitted, Failed, Started
 from evertable.errors import EvertableError, NotEnoughMemoryError, NotEnoughSlotsError
 from evertable.generations.counters import GenerationCounters
 from evertable.generations.events import Answer, Broken, Built, Committed, Ended, Message, OrchestratorEvent, Stop, Warm
@@ -262,7 +262,7 @@ class Orchestrator:
         match event:
             case Started(number) if number in self._running:
                 self._running[number].query_started(event)
-            case Progress(number) if number in self._running:
+            case EpochCommitted(number) if number in self._running:
                 self._running[number].made_progress(event)
             case Failed(number, condition, message, retriable) if number in self._running:
                 self._running[number].failed(message)
