@@ -15,6 +15,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from tests.engine.conftest import NewGeneration
 from tests.engine.rig import Generation, Sent, config
+from tests.processes import children, is_alive
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
@@ -27,13 +28,6 @@ from evertable.errors import NotEnoughSlotsError, QueryFailedError, TopicNotFoun
 from evertable.generations.build import build, changelog_topics
 from evertable.install.jars import jar_paths
 from evertable.install.operator import operator_jar
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def test_a_generation_that_needs_more_slots_than_are_free_is_refused_with_both_numbers(
@@ -167,11 +161,6 @@ time.sleep(600)
 """
 
 
-def below(pid: int) -> list[int]:
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    return [int(child) for task in tasks for child in (task / "children").read_text().split()]
-
-
 @pytest.mark.parametrize("killed", ["when it is open", "while it opens", "while Spark hangs"])
 def test_nothing_of_the_engine_outlives_its_owner(tmp_path: Path, killed: str) -> None:
     """kill -9 of the process that opened it leaves neither the engine's process nor Spark's, nor temporary files."""
@@ -183,12 +172,12 @@ def test_nothing_of_the_engine_outlives_its_owner(tmp_path: Path, killed: str) -
         pid = int(owner.stdout.readline())
         if killed == "when it is open":
             assert owner.stdout.readline() == b"open\n"
-        wait_until(lambda: below(pid), "Spark's process")
-        pids = [pid, *below(pid)]
+        wait_until(lambda: children(pid), "Spark's process")
+        pids = [pid, *children(pid)]
         assert len(pids) == 2
         assert [path.name.startswith("evertable-spark-") for path in temporary.iterdir()] == [True]
         if killed == "while Spark hangs":
             os.kill(pids[1], signal.SIGSTOP)
         owner.kill()
-    wait_until(lambda: not any(map(alive, pids)), f"processes {pids} to end")
+    wait_until(lambda: not any(map(is_alive, pids)), f"processes {pids} to end")
     wait_until(lambda: not list(temporary.iterdir()), "the scratch folder to go")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.engine.test_protocol import spec
+from tests.engine.specs import spec
 
 from evertable.engine.launch import EngineSettings
 from evertable.engine.process import Engine

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from tests.engine.test_protocol import spec
+from tests.engine.specs import spec
 from tests.reference.histories import COLUMNS
 from tests.tables.test_generation import INPUTS
 from tests.waiting import wait_until

@@ -13,7 +13,8 @@ from dataclasses import replace
 import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
-from tests.state.conftest import REMEMBERED, Apps, numbers
+from tests.state.conftest import Apps, numbers
+from tests.state.examples import REMEMBERED
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker

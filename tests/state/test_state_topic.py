@@ -14,8 +14,8 @@ from dataclasses import replace
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
-from tests.state.conftest import FOR_EVER, REMEMBERED, Apps, numbers
-from tests.state.test_state import LIVE, verdict
+from tests.state.conftest import FOR_EVER, Apps, numbers
+from tests.state.examples import LIVE, REMEMBERED, control_result
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
@@ -40,8 +40,8 @@ def test_a_restart_remembers_all_and_waits_for_nobody_that_left(apps: Apps, app:
 
 def test_what_was_written_later_counts(apps: Apps, app: str) -> None:
     with closing(apps.opened(app)) as first:
-        first.write(Numbers(1, 1), verdict(1, "pending"), verdict(2, "pending"))
-        first.write(verdict(1, "applied"), Numbers(2, 2))
+        first.write(Numbers(1, 1), control_result(1, "pending"), control_result(2, "pending"))
+        first.write(control_result(1, "applied"), Numbers(2, 2))
         first.heartbeat()
     state = apps.opened(app).state
     assert [each.result for each in state.verdicts] == ["applied", "pending"]
@@ -51,9 +51,9 @@ def test_what_was_written_later_counts(apps: Apps, app: str) -> None:
 def test_the_newest_verdicts_and_generations_are_kept(apps: Apps, app: str) -> None:
     """Whether they come at once or one by one; the others are forgotten in the topic too."""
     with closing(apps.opened(app)) as first:
-        first.write(*map(verdict, range(KEPT_VERDICTS + 5)))
+        first.write(*map(control_result, range(KEPT_VERDICTS + 5)))
         for number in range(KEPT_VERDICTS + 5, KEPT_VERDICTS + 10):
-            first.write(verdict(number))
+            first.write(control_result(number))
         first.write(*(GenerationRow(number, LIVE.wiring, "retired", "") for number in range(1, KEPT_GENERATIONS + 3)))
         here = first.state
     state = apps.opened(app).state
@@ -64,8 +64,8 @@ def test_the_newest_verdicts_and_generations_are_kept(apps: Apps, app: str) -> N
 
 def test_an_old_verdict_is_not_written_to_be_forgotten(apps: Apps, app: str) -> None:
     with closing(apps.opened(app)) as first:
-        first.write(*map(verdict, range(1, KEPT_VERDICTS + 1)))
-        first.write(verdict(0), Numbers(1, 1))
+        first.write(*map(control_result, range(1, KEPT_VERDICTS + 1)))
+        first.write(control_result(0), Numbers(1, 1))
         assert [first.state.verdicts[0].offset, numbers(first.state)] == [1, 1]
     assert apps.opened(app).state.verdicts[0].offset == 1
 
