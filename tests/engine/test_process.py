@@ -22,7 +22,7 @@ from evertable.broker import EmbeddedBroker
 from evertable.changelog.schema import Side
 from evertable.config import JoinType
 from evertable.engine.process import Engine
-from evertable.engine.protocol import EngineEvent, EpochCommitted, command
+from evertable.engine.protocol import EngineEvent, EpochCommitted, Started, Stopped, command
 from evertable.engine.spec import to_wire
 from evertable.errors import NotEnoughSlotsError, QueryFailedError, TopicNotFoundError
 from evertable.generations.build import build, changelog_topics
@@ -81,17 +81,29 @@ def test_progress_tells_what_is_committed_on_both_sides(
     engine.listen(None)
 
 
-def test_a_query_whose_kafka_does_not_answer_holds_up_no_other(engine: Engine, new_generation: NewGeneration) -> None:
-    """It takes its own time to stop; others start, run and stop meanwhile."""
-    nobody = {"bootstrap.servers": "127.0.0.1:1", "default.api.timeout.ms": "4000", "request.timeout.ms": "2000"}
-    with new_generation(JoinType.INNER) as other, new_generation(JoinType.INNER) as lost:
+def test_a_query_whose_kafka_is_unreachable_delays_no_other(
+    engine: Engine, heard: list[EngineEvent], new_generation: NewGeneration
+) -> None:
+    """It stops only when its own timeout is over; others start, run and stop meanwhile."""
+    unreachable = {"bootstrap.servers": "127.0.0.1:1", "default.api.timeout.ms": "8000", "request.timeout.ms": "2000"}
+    with new_generation(JoinType.INNER) as lost:
         spec = lost.build().built.spec
-        engine.start(dataclasses.replace(spec, left=dataclasses.replace(spec.left, kafka=nobody)))
+        engine.start(dataclasses.replace(spec, left=dataclasses.replace(spec.left, kafka=unreachable)))
         stopping = threading.Thread(target=engine.stop, args=(lost.number, 60))
         stopping.start()
-        other.send([Sent(Side.LEFT, b'{"userId": "k"}')])
-        other.start().read()
+        with new_generation(JoinType.INNER) as other:
+            places = other.send([Sent(Side.LEFT, b'{"userId": "k"}')])
+            other.start().read()
+            assert other.seen == set(places)
         stopping.join()
+    events = [event for event in heard if isinstance(event, Started | Stopped)]
+    order = [(type(event), event.generation) for event in events if event.generation in (lost.number, other.number)]
+    assert order == [
+        (Started, lost.number),
+        (Started, other.number),
+        (Stopped, other.number),
+        (Stopped, lost.number),
+    ]
 
 
 def test_on_a_broker_that_creates_topics_a_deleted_changelog_stays_deleted(engine: Engine, tmp_path: Path) -> None:

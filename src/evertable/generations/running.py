@@ -159,7 +159,7 @@ class RunningGeneration:
         self.feed = Feed(
             self.built.reader(config),
             self.tables,
-            self.built.caught_up(lambda: self.starts is not None or context.engine.has_begun_again(self.number)),
+            self.built.caught_up(lambda: self.starts is not None or context.engine.was_restarted(self.number)),
             on_caught_up=partial(self._look_once_more, config),
             on_failure=self.on_failure,
             has_room=context.has_room,

@@ -102,7 +102,7 @@ def _follow(
         wiring = f"[b]{config.left.topic}[/], {config.join.type} join with [b]{config.right.topic}[/]"
         where = f"Changelog: {built.spec.changelog_topic}. Spark's log: {log}."
         console.print(f"Generation {built.spec.generation}: {wiring}. {where} Ctrl-C ends it.")
-        caught_up = built.caught_up(lambda: engine.has_begun_again(built.spec.generation))
+        caught_up = built.caught_up(lambda: engine.was_restarted(built.spec.generation))
         following = _Following(config, console, reader, caught_up, events, log)
         following.catch_up(stop, everything=everything)
         while not (once or stop.is_set()):
