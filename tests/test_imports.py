@@ -25,7 +25,6 @@ SHELLS = {
     "control/listener.py": {"confluent_kafka"},
     "control/writer.py": {"confluent_kafka"},
     "state/apps.py": {"confluent_kafka"},
-    "state/reading.py": {"confluent_kafka"},
     "state/state_log.py": {"confluent_kafka"},
     "state/state_topic.py": {"confluent_kafka"},
     "generations/forgetting.py": {"confluent_kafka"},

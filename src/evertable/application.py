@@ -260,7 +260,7 @@ class Application:
             pass
         self._shutdown.begin()
         leaving = [
-            run_in_background(memory.leaving),
+            run_in_background(memory.announce_leaving),
             run_in_background(watch.close),
         ]  # what may wait for Kafka, at once
         if self._control is not None:

@@ -52,8 +52,8 @@ def test_without_ids_the_name_decides() -> None:
 
 
 def test_a_topic_that_was_made_again_is_read_from_its_beginning() -> None:
-    assert shared(remembered(ControlOffset(0, 5, "old", SHARED))) == ControlStart(made_again=True)
-    assert own(remembered(ControlOffset(0, 5, "old", OWN))) == ControlStart(made_again=True)
+    assert shared(remembered(ControlOffset(0, 5, "old", SHARED))) == ControlStart(is_recreated=True)
+    assert own(remembered(ControlOffset(0, 5, "old", OWN))) == ControlStart(is_recreated=True)
 
 
 def test_another_topic_than_before_is_begun_like_a_new_one() -> None:

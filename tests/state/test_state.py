@@ -21,7 +21,7 @@ from evertable.state.records import (
     decode,
     encode,
 )
-from evertable.state.state import KEPT_VERDICTS, AppState, StateFold
+from evertable.state.state import KEPT_RESULTS, AppState, StateFold
 
 
 def folded(*records: Record, memory: StateFold | None = None) -> AppState:
@@ -67,7 +67,7 @@ def test_the_newest_record_of_a_key_counts() -> None:
 
 
 def test_what_is_too_old_to_be_kept_is_told_with_what_is_coming() -> None:
-    memory = StateFold(kept_verdicts=2, kept_generations=1)
+    memory = StateFold(kept_results=2, kept_generations=1)
     folded(control_result(1), control_result(2), GenerationRow(1, WIRING, "retired", ""), memory=memory)
     assert memory.too_old() == set()
     coming: list[Record] = [control_result(0), control_result(3), GenerationRow(2, WIRING, "live", "")]
@@ -85,7 +85,7 @@ def test_long_texts_of_control_messages_are_cut() -> None:
     """Kafka takes a message of a megabyte, and the newest 10,000 of them are remembered."""
     long = ControlResult(0, 1, 1, {"usersTopic": "x" * 1_000_000}, "rejected", "y" * 1_000_000)
     assert len(encode(long)) < 3 * LONGEST_TEXT
-    assert len(encode(long)) * KEPT_VERDICTS < 1 << 25
+    assert len(encode(long)) * KEPT_RESULTS < 1 << 25
 
 
 def changed(record: Record, **values: object) -> bytes:
@@ -97,7 +97,7 @@ def test_another_format_is_an_error_that_names_the_version_that_wrote_it() -> No
         decode("live", changed(LIVE, format=2, by="9.1"))
     assert str(refused.value) == (
         f"[STATE_FORMAT] The state record 'live' was written by Evertable 9.1, in format 2, which "
-        f"{evertable.__version__} does not know. Run that version, or give this one another app or changelog.prefix."
+        f"{evertable.__version__} does not know. Run that version, or set another app or changelog.prefix for this one."
     )
 
 
