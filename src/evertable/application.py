@@ -21,7 +21,7 @@ from evertable.changelog.schema import Side
 from evertable.config import Config, Role
 from evertable.config.folders import state_dir
 from evertable.control.listener import ControlListener
-from evertable.control.messages import FORCE, ControlMessage, Folded, fold, keys_of
+from evertable.control.messages import FORCE, ControlMessage, FoldedMessages, fold, keys_of
 from evertable.control.topic import ControlTopic, Description
 from evertable.control.writer import Writer
 from evertable.engine.launch import EngineSettings
@@ -337,7 +337,7 @@ class Application:
         is_own = self._control.name == self._keys.own.default_control
         return read_control(self._control, state, self._writer, self._status.report, is_own=is_own)
 
-    def _fold(self, state: AppState, reading: ControlReading | None) -> tuple[Folded, list[Wiring]]:
+    def _fold(self, state: AppState, reading: ControlReading | None) -> tuple[FoldedMessages, list[Wiring]]:
         """What is wanted at the start, and what to fall back to."""
         configured = self._config.wiring
         last = state.live.wiring if state.live and not self._reset_wiring else configured
@@ -359,7 +359,12 @@ class Application:
         raise _StoppedError
 
     def _first(
-        self, context: GenerationContext, state: AppState, life: Lifecycle, folded: Folded, orchestrator: Orchestrator
+        self,
+        context: GenerationContext,
+        state: AppState,
+        life: Lifecycle,
+        folded: FoldedMessages,
+        orchestrator: Orchestrator,
     ) -> list[Action]:
         """Resume what was live, if it is what is wanted and can be; else build."""
         live, wanted, request = state.live, folded.wiring, orchestrator.recall(folded, self._control_id)

@@ -19,7 +19,7 @@ import structlog
 from evertable.background import run_in_background
 from evertable.changelog.schema import Side
 from evertable.config import Config
-from evertable.control.messages import Condition, ControlMessage, Folded, Rejected, Resolved, keys_of, resolve
+from evertable.control.messages import Condition, ControlMessage, FoldedMessages, Rejected, Resolved, keys_of, resolve
 from evertable.engine.protocol import Died, EngineEvent, EpochCommitted, Failed, Started
 from evertable.errors import EvertableError, NotEnoughMemoryError, NotEnoughSlotsError
 from evertable.generations.counters import GenerationCounters
@@ -155,7 +155,7 @@ class Orchestrator:
         """Before the start: what its life is to resume."""
         self._running[running.number] = running
 
-    def recall(self, folded: Folded, topic_id: str | None) -> Request | None:
+    def recall(self, folded: FoldedMessages, topic_id: str | None) -> Request | None:
         """Before the start: what came on the control topic meanwhile. The newest valid message is the one to answer."""
         open_: Request | None = None
         for record, verdict in folded.verdicts:
