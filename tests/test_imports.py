@@ -16,6 +16,7 @@ SHELLS = {
     # Only these touch a client library; everything else is a core that knows none.
     "engine/plan.py": {"pyspark"},
     "engine/session.py": {"pyspark"},
+    "engine/spark_internals.py": {"pyspark"},
     "engine/child.py": {"pyspark"},
     "changelog/reader.py": {"confluent_kafka"},
     "changelog/backlog.py": {"confluent_kafka"},
@@ -24,7 +25,6 @@ SHELLS = {
     "control/listener.py": {"confluent_kafka"},
     "control/writer.py": {"confluent_kafka"},
     "state/apps.py": {"confluent_kafka"},
-    "state/reading.py": {"confluent_kafka"},
     "state/state_log.py": {"confluent_kafka"},
     "state/state_topic.py": {"confluent_kafka"},
     "generations/forgetting.py": {"confluent_kafka"},

@@ -61,7 +61,7 @@ WANTED: dict[str, set[str]] = {
     START: own(errors).keys() - REQUESTS,
     CONTROL: {condition.value for condition in Condition},
     DEAD_LETTERS: REJECTED,
-    QUERIES: failures._FINAL.keys() | failures._PASSING.keys() | {failures.classify("").condition},
+    QUERIES: failures._FINAL.keys() | failures._TEMPORARY.keys() | {failures.classify("").condition},
     SERVER: REQUESTS | REFUSED | {name for name, _ in refusals.ROUTING.values()} | refusals.STATUSES.keys(),
     CLIENTS: own(client_errors).keys() | SWAPS | {"ACCESS_DENIED"} | (BY_CLIENTS - REFUSED),
     CODES: {str(code.value) for code in CloseCode},

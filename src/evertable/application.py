@@ -219,7 +219,7 @@ class Application:
             pass
 
         shutdown.begin()
-        closing = [state_topic.leaving, self._watch.close, *([listener.close] if listener else [])]
+        closing = [state_topic.announce_leaving, self._watch.close, *([listener.close] if listener else [])]
         leaving = [run_in_background(close) for close in closing]  # at once: each may wait for Kafka
         orchestrator.stop()
         wait(leaving, shutdown.left(LEAVING_S))

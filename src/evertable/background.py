@@ -1,4 +1,4 @@
-"""Work on threads that never keep the process from ending."""
+"""Work on daemon threads, which never delay the end of the process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def run_in_background(work: Callable[[], T], name: str = "evertable-background") -> Future[T]:
-    """Runs it on a thread that keeps no process from ending."""
+    """Runs ``work`` on a daemon thread of its own."""
     done: Future[T] = Future()
 
     def run() -> None:
@@ -25,7 +25,7 @@ def run_in_background(work: Callable[[], T], name: str = "evertable-background")
 
 
 def run_concurrently(*work: Callable[[], T]) -> list[T]:
-    """Runs all of these at once and waits for all; then raises the first error, if there is one."""
+    """Runs all of these at the same time and waits for all, then raises the first error if there was one."""
     jobs = [run_in_background(each) for each in work]
     wait(jobs)
     return [job.result() for job in jobs]

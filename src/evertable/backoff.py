@@ -1,4 +1,4 @@
-"""Growing, jittered delays between tries."""
+"""Exponential backoff with jitter."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Delays = Callable[[], Iterator[float]]
 
 
 def growing(first_s: float = 0.5, factor: float = 2.0, most_s: float = 30.0) -> Iterator[float]:
-    """Seconds to wait before the next try, for ever; jittered so that many waiters do not come at once."""
+    """Yields the seconds to wait before each retry, without end; jitter keeps many clients from retrying at once."""
     delay = first_s
     while True:
         yield delay * random.uniform(0.8, 1.2)  # noqa: S311 - no secret

@@ -1,4 +1,4 @@
-"""Shutdown of an app: one deadline that all waits share."""
+"""The shutdown of an app: one deadline that all waits share."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import threading
 import time
 
 WITHIN_S = 7.0
-"""How long a stop may take, whatever does not answer; the server's own end comes behind it."""
+"""How long a stop may take when something does not answer; after it the server itself still has to close."""
 
 
 class Shutdown:
-    """Begun once, by whoever stops the app; from then on no wait takes longer than what is left."""
+    """The shutdown of one app; once it has begun, no wait may exceed the time that is left."""
 
     def __init__(self, within_s: float = WITHIN_S) -> None:
         self._within_s = within_s
@@ -18,7 +18,7 @@ class Shutdown:
         self._begun = threading.Event()
 
     def begin(self) -> None:
-        """From any thread, or a signal's handler; the first time counts."""
+        """Starts the deadline; may be called from any thread or signal handler, and only the first call counts."""
         if not self._begun.is_set():
             self._deadline = time.monotonic() + self._within_s
             self._begun.set()
@@ -28,9 +28,9 @@ class Shutdown:
         return self._begun.is_set()
 
     def wait(self, timeout_s: float) -> bool:
-        """Whether it has begun, at the latest after ``timeout_s``."""
+        """Waits up to ``timeout_s`` for the shutdown to begin, and returns whether it has."""
         return self._begun.wait(timeout_s)
 
     def left(self, most_s: float = WITHIN_S) -> float:
-        """How long something may be waited for: ``most_s``, or less once it has begun."""
+        """Returns how long a wait may take: ``most_s``, or less once the shutdown has begun."""
         return max(0.0, min(most_s, self._deadline - time.monotonic()))

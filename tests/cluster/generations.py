@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from tests.engine.outcomes import assert_equals_reference
 from tests.engine.rig import Generation, config
-from tests.engine.test_joins import assert_equals_reference
 
 from evertable.config import JoinType
 from evertable.engine.process import Engine

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.cluster.generations import joins
+from tests.engine.outcomes import packed
 from tests.engine.rig import Sent
-from tests.engine.test_joins import packed
 
 from evertable.broker import EmbeddedBroker
 from evertable.changelog.schema import Side

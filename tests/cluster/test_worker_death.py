@@ -10,8 +10,8 @@ from pathlib import Path
 from tests.cluster.conftest import SPARK
 from tests.cluster.generations import joins
 from tests.cluster.spark_cluster import CORES, SparkCluster
-from tests.engine.test_crashes import committed, slowly
-from tests.engine.test_joins import packed
+from tests.engine.outcomes import packed
+from tests.engine.rig import have_committed, slowly
 from tests.serving.conftest import Pair
 from tests.serving.inside import PLACE, AtOnce, at_once
 from tests.serving.rig import ACCOUNTS, USERS, App, Records, config
@@ -40,7 +40,7 @@ def test_all_joins_go_on_from_their_checkpoints(
         for generation in all_joins.all:
             generation.start()
         all_joins.read()
-        wait_until(lambda: committed(heard, all_joins.all), "a commit")
+        wait_until(lambda: have_committed(heard, all_joins.all), "a commit")
         wait_until(lambda: heard_slots(heard) == 2 * CORES, "both workers")
         before = sum(isinstance(event, Started) for event in heard)
         sender = threading.Thread(target=first.send, args=(slowly(records[third:]),))

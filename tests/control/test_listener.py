@@ -54,17 +54,17 @@ def test_each_message_in_order(broker: EmbeddedBroker, new_topic: NewTopic, prod
     """From the given offsets on, all on one thread, which ends with the listener; nothing is told afterwards."""
     topic = control_topic(broker, new_topic())
     produce(topic.name, [b"0", b"1", b"2"])
-    ear = listener(topic, heard, {0: 1})
-    with ear:
+    running = listener(topic, heard, {0: 1})
+    with running:
         heard.wait(b"1", b"2")
         produce(topic.name, [b"3", None, *(str(number).encode() for number in range(5, 500))])
         wait_until(lambda: len(heard) == 499)
     assert [message.offset for message in heard] == list(range(1, 500))
-    assert ear.positions == {0: 500}
+    assert running.positions == {0: 500}
     assert heard.threads == {"evertable-control"}
     assert not any(thread.name == "evertable-control" for thread in threading.enumerate())
     produce(topic.name, [b"later"])
-    ear.close()
+    running.close()
     assert heard.values[-1] == b"499"
 
 
@@ -77,14 +77,14 @@ def test_the_callback_may_close(broker: EmbeddedBroker, new_topic: NewTopic, pro
     topic = control_topic(broker, new_topic())
     produce(topic.name, [b"0", b"1"])
     told: list[ControlMessage] = []
-    ear: ControlListener
+    running: ControlListener
 
     def close(message: ControlMessage) -> None:
         told.append(message)
-        ear.close()
+        running.close()
 
-    ear = ControlListener(topic, {}, close)
-    ear.start()
+    running = ControlListener(topic, {}, close)
+    running.start()
     wait_until(lambda: not any(thread.name == "evertable-control" for thread in threading.enumerate()))
     assert [message.value for message in told] == [b"0"]
 
@@ -103,7 +103,7 @@ def test_a_callback_that_raises(
     with ControlListener(topic, {}, fail):
         produce(topic.name, [b"0", b"1"])
         wait_until(lambda: told == [b"0", b"1"])
-    assert f"{topic.name}[0], offset 0 could not be dealt with" in caplog.text
+    assert f"{topic.name}[0], offset 0 could not be processed" in caplog.text
 
 
 def test_a_topic_that_is_not_there_yet(
@@ -117,8 +117,8 @@ def test_a_topic_that_is_not_there_yet(
         topic.ensure(create_ok=True)
         produce(topic.name, [b"0"])
         heard.wait(b"0")
-    assert caplog.text.count("Control messages are not heard") == 1
-    assert f"Control messages on '{topic.name}' are heard again" in caplog.text
+    assert caplog.text.count("Control messages cannot be read") == 1
+    assert f"Control messages on '{topic.name}' are read again" in caplog.text
 
 
 def test_a_topic_that_may_be_made(broker: EmbeddedBroker, produce: Produce, heard: Heard) -> None:
@@ -163,9 +163,9 @@ def test_a_topic_that_was_made_again_while_nobody_listened(
     admin.delete_topics([topic.name])[topic.name].result()
     wait_until(lambda: topic.ensure(create_ok=True).made)
     produce_to(broker.bootstrap)(topic.name, [b"0", b"1", b"2"])
-    with listener(topic, heard, {0: 2}, topic_id=first) as ear:
+    with listener(topic, heard, {0: 2}, topic_id=first) as running:
         heard.wait(b"0", b"1", b"2")
-        assert ear.topic_id == topic.describe().id
+        assert running.topic_id == topic.describe().id
 
 
 def test_offsets_behind_the_end(broker: EmbeddedBroker, new_topic: NewTopic, produce: Produce, heard: Heard) -> None:
@@ -217,7 +217,7 @@ def test_starting_without_a_broker(own_broker: EmbeddedBroker, heard: Heard, cap
         pass
     assert not any(thread.name == "evertable-control" for thread in threading.enumerate())
     with listener(topic, heard):
-        wait_until(lambda: "Control messages are not heard: [KAFKA_UNREACHABLE]" in caplog.text)
+        wait_until(lambda: "Control messages cannot be read: [KAFKA_UNREACHABLE]" in caplog.text)
         own_broker.start()
         heard.wait(b"0")
 
@@ -231,7 +231,7 @@ def test_a_topic_that_may_not_be_read(
     produce_to(own_broker.bootstrap)(topic.name, [b"0"])
     allow_only(own_broker, topic.name, AclOperation.DESCRIBE)
     with listener(topic, heard):
-        wait_until(lambda: "Control messages are not heard" in caplog.text and "uthoriz" in caplog.text)
+        wait_until(lambda: "Control messages cannot be read" in caplog.text and "uthoriz" in caplog.text)
         assert heard == []
         allow_only(own_broker, topic.name, AclOperation.READ)
         heard.wait(b"0")

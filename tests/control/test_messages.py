@@ -114,21 +114,21 @@ DEEP = "[" * 100_000 + "]" * 100_000
         ("users_v2", "NOT_JSON", "The value is not JSON: Expecting value, at character 0."),
         ("{} {}", "NOT_JSON", "The value is not JSON: Extra data, at character 3."),
         ("{'joinType': 'inner'}", "NOT_JSON", "The value is not JSON: Expecting property name"),
-        (b'{"joinType": "inn\xff"}', "NOT_JSON", "The value is not UTF-8: byte 17 fits nowhere."),
-        ('{"joinType": "inner"}'.encode("utf-16"), "NOT_JSON", "The value is not UTF-8: byte 0 fits nowhere."),
+        (b'{"joinType": "inn\xff"}', "NOT_JSON", "The value is not UTF-8: byte 17 is invalid."),
+        ('{"joinType": "inner"}'.encode("utf-16"), "NOT_JSON", "The value is not UTF-8: byte 0 is invalid."),
         ('{"joinType": "inner"}'.encode("utf-16-le"), "NOT_JSON", "The value is not JSON: "),
         (b'\xef\xbb\xbf{"joinType": "inner"}', "NOT_JSON", "The value begins with a byte order mark (BOM, EF BB BF)."),
-        ('{"other": NaN}', "NOT_JSON", "The value is not JSON: NaN is no number there."),
+        ('{"other": NaN}', "NOT_JSON", "The value is not JSON: NaN is not a JSON number."),
         (DEEP, "NOT_JSON", "The value is not JSON that can be read: it is nested too deeply."),
         (f'{{"joinType": {DEEP}}}', "NOT_JSON", "The value is not JSON that can be read: it is nested too deeply."),
         ("[]", "NOT_AN_OBJECT", "The value is JSON, but a list and not an object"),
-        ('"inner"', "NOT_AN_OBJECT", "The value is JSON, but a text"),
+        ('"inner"', "NOT_AN_OBJECT", "The value is JSON, but a string"),
         ("null", "NOT_AN_OBJECT", "The value is JSON, but null"),
         ("42", "NOT_AN_OBJECT", "The value is JSON, but a number"),
         ("9" * 10_000, "NOT_AN_OBJECT", "The value is JSON, but a number"),
         ("1.5", "NOT_AN_OBJECT", "The value is JSON, but a number"),
         ("true", "NOT_AN_OBJECT", "The value is JSON, but a boolean"),
-        ('{"joinType": 42}', "WRONG_TYPE", "joinType is a number; a text or null is expected."),
+        ('{"joinType": 42}', "WRONG_TYPE", "joinType is a number; a string or null is expected."),
         ('{"usersTopic": ["a"], "joinType": "?"}', "WRONG_TYPE", "usersTopic is a list"),
         ('{"accountsTopic": {}}', "WRONG_TYPE", "accountsTopic is an object"),
         ('{"accountsTopic": false}', "WRONG_TYPE", "accountsTopic is a boolean"),
@@ -195,7 +195,7 @@ def test_a_message_may_insist() -> None:
     assert isinstance(verdict, Rejected)
     assert (verdict.condition, verdict.sentence) == (
         Condition.WRONG_TYPE,
-        "force is a text; true, false or null is expected.",
+        "force is a string; true, false or null is expected.",
     )
 
 

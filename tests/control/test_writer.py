@@ -96,7 +96,7 @@ def test_who_may_not_write(own_broker: EmbeddedBroker) -> None:
         with pytest.raises(ControlReadOnlyError) as refused:
             writer.write({})
         assert str(refused.value).startswith(
-            f"[CONTROL_READ_ONLY] Nobody may write to the control topic '{topic.name}'"
+            f"[CONTROL_READ_ONLY] Evertable's user may not write to the control topic '{topic.name}'"
         )
     allow_only(own_broker, topic.name, AclOperation.WRITE)
     assert writer.write({}) == (0, 0)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from confluent_kafka import Producer
+from tests.processes import children
 from tests.waiting import PATIENCE_S
 
 from evertable.changelog.changes import Changes
@@ -18,6 +20,7 @@ from evertable.changelog.reader import ChangelogReader
 from evertable.changelog.schema import Side
 from evertable.config import Config, JoinType
 from evertable.engine.process import Engine
+from evertable.engine.protocol import EngineEvent, EpochCommitted
 from evertable.generations.build import Build, build, changelog_topics
 
 USERS = {"userId": "string", "name": "string", "age": "long"}
@@ -192,8 +195,24 @@ def config(
     )
 
 
+def have_committed(events: Iterable[EngineEvent], generations: Iterable[Generation]) -> bool:
+    """Returns whether each generation has committed an epoch with records."""
+    commits = [event for event in events if isinstance(event, EpochCommitted)]
+    found = {event.generation for event in commits if any((*event.left.values(), *event.right.values()))}
+    return found >= {generation.number for generation in generations}
+
+
+def slowly(records: Iterable[Sent]) -> Iterator[Sent]:
+    """Pauses now and then, so that a crash falls between records."""
+    pause = threading.Event()
+    for i, record in enumerate(records):
+        yield record
+        if i % 20 == 0:
+            pause.wait(0.05)
+
+
 def spark_jvm(engine: Engine) -> int:
-    """The JVM that the engine's process has started."""
-    tasks = Path(f"/proc/{engine.pid}/task").iterdir()
-    (jvm,) = {int(child) for task in tasks for child in (task / "children").read_text().split()}
+    """Returns the JVM that the engine's child process has started."""
+    assert engine.pid is not None
+    (jvm,) = children(engine.pid)
     return jvm

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.engine.test_protocol import spec
+from tests.engine.specs import spec
 
 from evertable.engine.committed import committed_ends, committed_in_checkpoint
 

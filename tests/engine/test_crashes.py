@@ -6,31 +6,24 @@ import os
 import random
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 
 from tests.engine.conftest import NewGeneration
-from tests.engine.rig import Generation, Sent, spark_jvm
-from tests.engine.test_joins import assert_equals_reference, packed
+from tests.engine.outcomes import assert_equals_reference, packed
+from tests.engine.rig import Generation, have_committed, slowly, spark_jvm
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
 from evertable.config import JoinType
 from evertable.engine.committed import Ends, committed_in_checkpoint
 from evertable.engine.process import Engine
-from evertable.engine.protocol import Died, EngineEvent, Failed, Progress, Started
-
-
-def committed(heard: list[EngineEvent], generations: list[Generation]) -> bool:
-    """Each of them an epoch with records."""
-    reports = [event for event in heard if isinstance(event, Progress)]
-    epochs = {event.generation for event in reports if any((*event.left.values(), *event.right.values()))}
-    return epochs >= {generation.number for generation in generations}
+from evertable.engine.protocol import Died, EngineEvent, EpochCommitted, Failed, Started
 
 
 def told(heard: list[EngineEvent], generation: Generation) -> Ends:
     """What the last commit was said to be."""
-    reports = (event for event in heard if isinstance(event, Progress) and event.generation == generation.number)
+    reports = (event for event in heard if isinstance(event, EpochCommitted) and event.generation == generation.number)
     *_, last = reports
     return last.left, last.right
 
@@ -53,7 +46,7 @@ def test_kill_9_of_the_jvm_in_mid_stream_loses_and_doubles_nothing(
         first.send(records[:third])
         for generation in generations:
             generation.start()
-        follow_all(generations, lambda: committed(heard, generations))
+        follow_all(generations, lambda: have_committed(heard, generations))
         wait_until(lambda: all(told(heard, one) == committed_in_checkpoint(one.built.spec) for one in generations))
         sender = threading.Thread(target=first.send, args=(slowly(records[third:]),))
         sender.start()
@@ -67,15 +60,6 @@ def test_kill_9_of_the_jvm_in_mid_stream_loses_and_doubles_nothing(
             assert_equals_reference(generation, join, random.Random(0))
     assert [type(event) for event in heard if isinstance(event, Died)] == [Died]
     assert sum(isinstance(event, Started) for event in heard) == 2 * len(JoinType)
-
-
-def slowly(records: list[Sent]) -> Iterator[Sent]:
-    """Lets a moment pass now and then, so that a crash falls between records."""
-    pause = threading.Event()
-    for i, record in enumerate(records):
-        yield record
-        if i % 20 == 0:
-            pause.wait(0.05)
 
 
 def test_kill_9_of_the_broker_for_15_seconds_needs_no_operator(

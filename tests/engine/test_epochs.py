@@ -14,7 +14,7 @@ from tests.waiting import wait_until
 from evertable.broker import EmbeddedBroker
 from evertable.changelog.schema import Side
 from evertable.config import JoinType
-from evertable.engine.protocol import EngineEvent, Progress
+from evertable.engine.protocol import EngineEvent, EpochCommitted
 
 LONG_S = 3_600
 """An epoch that no test sees end by the clock."""
@@ -25,8 +25,8 @@ def start_long(generation: Generation) -> None:
     generation.engine.start(replace(generation.built.spec, interval_s=LONG_S))
 
 
-def commits(heard: list[EngineEvent], generation: Generation) -> list[Progress]:
-    return [event for event in heard if isinstance(event, Progress) and event.generation == generation.number]
+def commits(heard: list[EngineEvent], generation: Generation) -> list[EpochCommitted]:
+    return [event for event in heard if isinstance(event, EpochCommitted) and event.generation == generation.number]
 
 
 def users(count: int, partition: int) -> list[Sent]:

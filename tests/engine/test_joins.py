@@ -6,38 +6,11 @@ import random
 
 import pytest
 from tests.engine.conftest import NewGeneration
-from tests.engine.rig import Generation, Sent
-from tests.reference import histories
-from tests.reference.fold import fold
-from tests.reference.outcome import Outcome, expected, outcome_of
-from tests.reference.records import SourceRecord
+from tests.engine.outcomes import assert_equals_reference, packed
+from tests.engine.rig import Sent
 
 from evertable.changelog.schema import Side
 from evertable.config import JoinType
-
-
-def packed(count: int, number: int) -> list[Sent]:
-    """Many histories in one stream, apart by the prefix of their keys."""
-    together = histories.packed(histories.sampled(count, number))
-    return [Sent(sent.side, sent.value, sent.partition, sent.timestamp) for sent in together]
-
-
-def reference(generation: Generation, join: JoinType) -> Outcome:
-    """What must come of all that was sent, wherever Kafka put it."""
-    records = [
-        (Side(side), SourceRecord(partition, offset, sent.timestamp, sent.value))
-        for (side, partition, offset), sent in generation.sent.items()
-    ]
-    return expected(join, histories.COLUMNS, (histories.KEY, histories.KEY), records)
-
-
-def assert_equals_reference(generation: Generation, join: JoinType, rng: random.Random) -> None:
-    """In the order read, then shuffled and with repeats."""
-    right = reference(generation, join)
-    assert outcome_of(fold(join, generation.changes)) == right
-    again = [*generation.changes, *rng.choices(generation.changes, k=len(generation.changes))]
-    rng.shuffle(again)
-    assert outcome_of(fold(join, again)) == right
 
 
 @pytest.mark.parametrize("join", list(JoinType))

@@ -15,7 +15,7 @@ from tests.server.viewers import Viewer
 
 from evertable.changelog.schema import Side
 from evertable.config import JoinType
-from evertable.engine.protocol import EngineEvent, Progress
+from evertable.engine.protocol import EngineEvent, EpochCommitted
 from evertable.generations.feed import Feed
 from evertable.generations.topics import changelog_end
 from evertable.server.live import create_live_app
@@ -38,7 +38,7 @@ def following(generation: Generation, feed: Feed) -> Iterator[None]:
     """Runs the query; its commits are told to the feed."""
 
     def tell(event: EngineEvent) -> None:
-        if isinstance(event, Progress) and event.generation == generation.number:
+        if isinstance(event, EpochCommitted) and event.generation == generation.number:
             ends = (event.left, event.right)
             committed = {(side, partition): end for side in Side for partition, end in ends[side].items()}
             feed.committed(committed, changelog_end(generation.config, generation.built.spec.changelog_topic).ends)

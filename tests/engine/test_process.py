@@ -15,25 +15,19 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from tests.engine.conftest import NewGeneration
 from tests.engine.rig import Generation, Sent, config
+from tests.processes import children, is_alive
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
 from evertable.changelog.schema import Side
 from evertable.config import JoinType
 from evertable.engine.process import Engine
-from evertable.engine.protocol import EngineEvent, Progress, command
+from evertable.engine.protocol import EngineEvent, EpochCommitted, Started, Stopped, command
 from evertable.engine.spec import to_wire
 from evertable.errors import NotEnoughSlotsError, QueryFailedError, TopicNotFoundError
 from evertable.generations.build import build, changelog_topics
 from evertable.install.jars import jar_paths
 from evertable.install.operator import operator_jar
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def test_a_generation_that_needs_more_slots_than_are_free_is_refused_with_both_numbers(
@@ -80,24 +74,34 @@ def test_progress_tells_what_is_committed_on_both_sides(
             wanted = ({0: 0, 1: sent}, {0: sent, 1: 0})
             wait_until(
                 lambda wanted=wanted: any(  # type: ignore[misc]
-                    isinstance(event, Progress) and (event.left, event.right) == wanted for event in events
+                    isinstance(event, EpochCommitted) and (event.left, event.right) == wanted for event in events
                 ),
                 f"a commit up to {wanted}",
             )
     engine.listen(None)
 
 
-def test_a_query_whose_kafka_does_not_answer_holds_up_no_other(engine: Engine, new_generation: NewGeneration) -> None:
-    """It takes its own time to stop; others start, run and stop meanwhile."""
-    nobody = {"bootstrap.servers": "127.0.0.1:1", "default.api.timeout.ms": "4000", "request.timeout.ms": "2000"}
-    with new_generation(JoinType.INNER) as other, new_generation(JoinType.INNER) as lost:
+def test_a_query_whose_kafka_is_unreachable_delays_no_other(
+    engine: Engine, heard: list[EngineEvent], new_generation: NewGeneration
+) -> None:
+    """It stops only after its own timeout; another generation starts meanwhile, runs, and stops."""
+    unreachable = {"bootstrap.servers": "127.0.0.1:1", "default.api.timeout.ms": "8000", "request.timeout.ms": "2000"}
+    with new_generation(JoinType.INNER) as lost, new_generation(JoinType.INNER) as other:
         spec = lost.build().built.spec
-        engine.start(dataclasses.replace(spec, left=dataclasses.replace(spec.left, kafka=nobody)))
-        stopping = threading.Thread(target=engine.stop, args=(lost.number, 60))
+        engine.start(dataclasses.replace(spec, left=dataclasses.replace(spec.left, kafka=unreachable)))
+        stopping = threading.Thread(target=engine.stop, args=(lost.number, 120))
         stopping.start()
-        other.send([Sent(Side.LEFT, b'{"userId": "k"}')])
+        places = other.send([Sent(Side.LEFT, b'{"userId": "k"}')])
         other.start().read()
+        engine.stop(other.number)
         stopping.join()
+        assert other.seen == set(places)
+        assert heard.index(started(heard, other)) < heard.index(Stopped(lost.number))
+        assert Stopped(other.number) in heard
+
+
+def started(events: list[EngineEvent], generation: Generation) -> Started:
+    return next(event for event in events if isinstance(event, Started) and event.generation == generation.number)
 
 
 def test_on_a_broker_that_creates_topics_a_deleted_changelog_stays_deleted(engine: Engine, tmp_path: Path) -> None:
@@ -167,11 +171,6 @@ time.sleep(600)
 """
 
 
-def below(pid: int) -> list[int]:
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    return [int(child) for task in tasks for child in (task / "children").read_text().split()]
-
-
 @pytest.mark.parametrize("killed", ["when it is open", "while it opens", "while Spark hangs"])
 def test_nothing_of_the_engine_outlives_its_owner(tmp_path: Path, killed: str) -> None:
     """kill -9 of the process that opened it leaves neither the engine's process nor Spark's, nor temporary files."""
@@ -183,12 +182,12 @@ def test_nothing_of_the_engine_outlives_its_owner(tmp_path: Path, killed: str) -
         pid = int(owner.stdout.readline())
         if killed == "when it is open":
             assert owner.stdout.readline() == b"open\n"
-        wait_until(lambda: below(pid), "Spark's process")
-        pids = [pid, *below(pid)]
+        wait_until(lambda: children(pid), "Spark's process")
+        pids = [pid, *children(pid)]
         assert len(pids) == 2
         assert [path.name.startswith("evertable-spark-") for path in temporary.iterdir()] == [True]
         if killed == "while Spark hangs":
             os.kill(pids[1], signal.SIGSTOP)
         owner.kill()
-    wait_until(lambda: not any(map(alive, pids)), f"processes {pids} to end")
+    wait_until(lambda: not any(map(is_alive, pids)), f"processes {pids} to end")
     wait_until(lambda: not list(temporary.iterdir()), "the scratch folder to go")

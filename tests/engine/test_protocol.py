@@ -6,12 +6,11 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.engine.specs import spec
 
 from evertable.engine import protocol
-from evertable.engine.protocol import Failed, Progress, Ready, Released, Started, Stopped, TaskSlots
-from evertable.engine.spec import GenerationSpec, SourceSpec, from_wire, to_wire
-from evertable.schema.columns import Column, ColumnType, RecordField
-from evertable.schema.joins import JoinType
+from evertable.engine.protocol import EpochCommitted, Failed, Ready, Released, Started, Stopped, TaskSlots
+from evertable.engine.spec import from_wire, to_wire
 
 texts = st.text(st.characters(codec="utf-8"))
 numbers = st.integers(0, 2**53)
@@ -19,7 +18,7 @@ offsets = st.dictionaries(st.integers(0, 1000), numbers)
 events = st.one_of(
     st.builds(Ready, texts, numbers, numbers),
     st.builds(Started, numbers, texts, texts),
-    st.builds(Progress, numbers, numbers, offsets, offsets),
+    st.builds(EpochCommitted, numbers, numbers, offsets, offsets),
     st.builds(Failed, numbers, texts, texts, st.booleans()),
     st.builds(TaskSlots, numbers),
     st.builds(Stopped, numbers),
@@ -40,22 +39,6 @@ def test_an_event_is_one_line_and_comes_back_as_it_was(event: protocol.EngineEve
 def test_what_is_no_event_is_a_value_error(line: bytes) -> None:
     with pytest.raises(ValueError, match="no event"):
         protocol.decode(line)
-
-
-def source(partitions: int) -> SourceSpec:
-    columns = (
-        Column("id", ColumnType.parse("decimal(20, 3)")),
-        Column("at", ColumnType.parse("timestamp"), RecordField.TIMESTAMP),
-    )
-    start = {partition: 5_000_000_000 + partition for partition in range(partitions)}
-    past = {partition: offset + 7 for partition, offset in start.items() if partition}
-    return SourceSpec("s", "t", "id", columns, start, {"bootstrap.servers": "localhost:9092"}, past)
-
-
-def spec(trigger: str = "realtime", partitions: tuple[int, int] = (3, 4), number: int = 7) -> GenerationSpec:
-    left, right = map(source, partitions)
-    kafka = {"bootstrap.servers": "localhost:9092"}
-    return GenerationSpec(number, left, right, JoinType.ASOF, "c", kafka, 2_000_000, "/c", trigger)  # type: ignore[arg-type]
 
 
 def test_a_spec_comes_back_as_it_was() -> None:

@@ -22,13 +22,13 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_folder_that_is_held_stays_and_one_that_is_not_goes(temporary: Path) -> None:
     """As after a power cut: nobody was left to remove it."""
-    folder, held = scratch.make()
+    folder, held = scratch.create()
     (folder / "state").mkdir()
     (folder / "state" / "000001.sst").write_bytes(b"x")
-    other, held_too = scratch.make()
+    other, held_too = scratch.create()
     assert folder.exists()
     os.close(held)
-    third, held_last = scratch.make()
+    third, held_last = scratch.create()
     assert not folder.exists()
     assert sorted(temporary.iterdir()) == sorted([other, third])
     os.close(held_too)
@@ -36,7 +36,7 @@ def test_a_folder_that_is_held_stays_and_one_that_is_not_goes(temporary: Path) -
 
 
 def test_a_process_that_was_given_the_file_holds_the_folder(temporary: Path) -> None:
-    folder, held = scratch.make()
+    folder, held = scratch.create()
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, pass_fds=[held])
     os.close(held)
     scratch.sweep(temporary)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.engine.test_protocol import spec
+from tests.engine.specs import spec
 
 from evertable.engine.launch import EngineSettings
 from evertable.engine.process import Engine
@@ -78,7 +78,7 @@ def test_a_log_that_cannot_be_written_is_told_at_once(tmp_path: Path) -> None:
 def test_one_that_is_closed_before_it_is_open_does_not_wait(supervise: Callable[..., Supervised]) -> None:
     engine = supervise().engine
     engine.close()
-    with pytest.raises(EngineError, match="Spark did not start: it was closed meanwhile"):
+    with pytest.raises(EngineError, match="Spark did not start: it was closed while it was starting"):
         engine.open(timeout_s=10)
 
 
@@ -226,11 +226,11 @@ def test_a_failure_that_may_pass_is_tried_again_until_stopped(supervise: Callabl
     supervised.engine.open()
     supervised.engine.start(spec())
     supervised.wait(lambda: supervised.count(Failed) >= 4)
-    assert supervised.engine.has_begun_again(7)
+    assert supervised.engine.was_restarted(7)
     supervised.engine.stop(7)
-    assert not supervised.engine.has_begun_again(7)
+    assert not supervised.engine.was_restarted(7)
     assert supervised.engine.running == frozenset()
-    again = supervised.engine._start_again
+    again = supervised.engine._retry
     supervised.wait(lambda: not any(getattr(thread, "function", None) == again for thread in threading.enumerate()))
 
 
@@ -251,7 +251,7 @@ def test_slots_are_counted_over_all_generations(supervise: Callable[..., Supervi
     supervised = supervise()
     supervised.engine.open()
     supervised.engine.start(spec())
-    assert not supervised.engine.has_begun_again(7)
+    assert not supervised.engine.was_restarted(7)
     with pytest.raises(NotEnoughSlotsError, match=r"needs 9 .* 7 are free"):
         supervised.engine.start(spec(number=8))
     supervised.engine.stop(7)

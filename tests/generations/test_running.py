@@ -8,8 +8,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from evertable.changelog.encode import Encoder, RecordOf
-from tests.engine.test_protocol import spec
+from tests.changelog.encoder import Encoder, SourceRef
+from tests.engine.specs import spec
 from tests.reference.histories import COLUMNS
 from tests.tables.contents import INPUTS
 from tests.waiting import wait_until
@@ -28,7 +28,7 @@ from evertable.schema.wiring import Wiring
 from evertable.tables.generation import GenerationTables
 
 SCHEMA = ChangelogSchema(*COLUMNS, JoinType.LEFT)
-ROW = Encoder(SCHEMA).row(RecordOf(Side.LEFT, 0, 3, 0), ["u1", "Ada", 36])
+ROW = Encoder(SCHEMA).row(SourceRef(Side.LEFT, 0, 3, 0), ["u1", "Ada", 36])
 
 
 class OneRow:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.engine.test_process import below
+from tests.processes import children
 from tests.waiting import wait_until
 
 from evertable.broker.process import SupervisedProcess
@@ -48,7 +48,7 @@ def test_the_engine_and_its_jvm(tmp_path: Path) -> None:
     settings = EngineSettings(log=tmp_path / "log", environment=("AWS_*",))
     with Engine(settings) as engine:
         assert engine.pid is not None
-        [jvm] = below(engine.pid)
+        [jvm] = children(engine.pid)
         for pid in (engine.pid, jvm):
             seen = environment_of(pid)
             assert {name for name in SECRETS if name in seen} == {"AWS_SECRET_ACCESS_KEY"}

@@ -15,8 +15,7 @@ from evertable.config import Config
 from evertable.engine.process import Engine
 from evertable.errors import AppRunningError, FencedError, TopicNotFoundError
 from evertable.shutdown import Shutdown
-from evertable.state.ownership import Ownership
-from evertable.state.reading import fold
+from evertable.state.ownership import Ownership, fold
 from evertable.state.state import StateFold
 from evertable.state.state_log import StateLog
 from evertable.state.state_topic import StateTopic

@@ -8,18 +8,14 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from tests.state.test_state import RECORDS
 
 from evertable.broker import EmbeddedBroker
 from evertable.config import KafkaProperties
-from evertable.state.records import LastOwner, Owner
 from evertable.state.state import AppState
 from evertable.state.state_topic import StateTopic
 
 FOR_EVER = 10_000.0
 """Longer than a test may take: whoever waits so long would fail it."""
-
-REMEMBERED = [record for record in RECORDS if not isinstance(record, Owner | LastOwner)]
 
 
 class Apps:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.generations.test_identity import identity
+from tests.state.examples import IDENTITY
 
 from evertable.config import JoinType
 from evertable.schema.wiring import Wiring
@@ -52,8 +52,8 @@ def test_without_ids_the_name_decides() -> None:
 
 
 def test_a_topic_that_was_made_again_is_read_from_its_beginning() -> None:
-    assert shared(remembered(ControlOffset(0, 5, "old", SHARED))) == ControlStart(made_again=True)
-    assert own(remembered(ControlOffset(0, 5, "old", OWN))) == ControlStart(made_again=True)
+    assert shared(remembered(ControlOffset(0, 5, "old", SHARED))) == ControlStart(is_recreated=True)
+    assert own(remembered(ControlOffset(0, 5, "old", OWN))) == ControlStart(is_recreated=True)
 
 
 def test_another_topic_than_before_is_begun_like_a_new_one() -> None:
@@ -75,7 +75,6 @@ def test_earlier_versions_wrote_no_names() -> None:
 
 
 def test_an_app_of_an_earlier_version_that_never_met_a_message_has_all_of_them_moved() -> None:
-    now = identity()
-    earlier = replace(now, left=replace(now.left, name=""), right=replace(now.right, name=""))
+    earlier = replace(IDENTITY, left=replace(IDENTITY.left, name=""), right=replace(IDENTITY.right, name=""))
     assert own(remembered(live=live(earlier))) == ControlStart(former={})
-    assert own(remembered(live=live(now))) == ControlStart()
+    assert own(remembered(live=live(IDENTITY))) == ControlStart()

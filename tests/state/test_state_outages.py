@@ -13,7 +13,8 @@ from dataclasses import replace
 import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
-from tests.state.conftest import REMEMBERED, Apps, numbers
+from tests.state.conftest import Apps, numbers
+from tests.state.examples import REMEMBERED
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
@@ -184,4 +185,4 @@ def keys_in(broker: EmbeddedBroker, topic: str) -> list[str]:
     """Of the records that the topic holds, tombstones included."""
     kafka = KafkaProperties.of({"bootstrap.servers": broker.bootstrap})
     with closing(StateLog(kafka, topic, 1, 10).reader()) as reader:
-        return [(message.key() or b"").decode() for message in reader.to_the_end()]
+        return [record.key for record in reader.to_the_end()]

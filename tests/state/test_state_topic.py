@@ -14,15 +14,15 @@ from dataclasses import replace
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
-from tests.state.conftest import FOR_EVER, REMEMBERED, Apps, numbers
-from tests.state.test_state import LIVE, verdict
+from tests.state.conftest import FOR_EVER, Apps, numbers
+from tests.state.examples import LIVE, REMEMBERED, control_result
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
 from evertable.errors import AppRunningError, FencedError, NotEnoughBrokersError, StateFormatError
 from evertable.state import state_log
 from evertable.state.records import ControlOffset, GenerationRow, Numbers, encode
-from evertable.state.state import KEPT_GENERATIONS, KEPT_VERDICTS, AppState
+from evertable.state.state import KEPT_GENERATIONS, KEPT_RESULTS, AppState
 
 # --- memory
 
@@ -40,8 +40,8 @@ def test_a_restart_remembers_all_and_waits_for_nobody_that_left(apps: Apps, app:
 
 def test_what_was_written_later_counts(apps: Apps, app: str) -> None:
     with closing(apps.opened(app)) as first:
-        first.write(Numbers(1, 1), verdict(1, "pending"), verdict(2, "pending"))
-        first.write(verdict(1, "applied"), Numbers(2, 2))
+        first.write(Numbers(1, 1), control_result(1, "pending"), control_result(2, "pending"))
+        first.write(control_result(1, "applied"), Numbers(2, 2))
         first.heartbeat()
     state = apps.opened(app).state
     assert [each.result for each in state.verdicts] == ["applied", "pending"]
@@ -51,21 +51,21 @@ def test_what_was_written_later_counts(apps: Apps, app: str) -> None:
 def test_the_newest_verdicts_and_generations_are_kept(apps: Apps, app: str) -> None:
     """Whether they come at once or one by one; the others are forgotten in the topic too."""
     with closing(apps.opened(app)) as first:
-        first.write(*map(verdict, range(KEPT_VERDICTS + 5)))
-        for number in range(KEPT_VERDICTS + 5, KEPT_VERDICTS + 10):
-            first.write(verdict(number))
+        first.write(*map(control_result, range(KEPT_RESULTS + 5)))
+        for number in range(KEPT_RESULTS + 5, KEPT_RESULTS + 10):
+            first.write(control_result(number))
         first.write(*(GenerationRow(number, LIVE.wiring, "retired", "") for number in range(1, KEPT_GENERATIONS + 3)))
         here = first.state
     state = apps.opened(app).state
-    assert [each.offset for each in state.verdicts] == list(range(10, KEPT_VERDICTS + 10))
+    assert [each.offset for each in state.verdicts] == list(range(10, KEPT_RESULTS + 10))
     assert [row.generation for row in state.generations] == list(range(3, KEPT_GENERATIONS + 3))
     assert replace(state, owner=here.owner) == here
 
 
 def test_an_old_verdict_is_not_written_to_be_forgotten(apps: Apps, app: str) -> None:
     with closing(apps.opened(app)) as first:
-        first.write(*map(verdict, range(1, KEPT_VERDICTS + 1)))
-        first.write(verdict(0), Numbers(1, 1))
+        first.write(*map(control_result, range(1, KEPT_RESULTS + 1)))
+        first.write(control_result(0), Numbers(1, 1))
         assert [first.state.verdicts[0].offset, numbers(first.state)] == [1, 1]
     assert apps.opened(app).state.verdicts[0].offset == 1
 
@@ -125,7 +125,7 @@ def test_a_living_owner_is_not_taken_over_unless_asked(apps: Apps, app: str) -> 
         with pytest.raises(AppRunningError) as refused:
             opening.result()
         said = str(refused.value)
-        assert said.startswith(f"[APP_RUNNING] The app '{app}' is running already: {owner.owner}.")
+        assert said.startswith(f"[APP_RUNNING] The app '{app}' is already running: {owner.owner}.")
         for part in (str(owner.owner.pid), owner.owner.host, "http://127.0.0.1:10000", owner.owner.started):
             assert part in said
         assert "`app:`" in said
@@ -172,7 +172,7 @@ def test_a_running_owner_is_waited_for_until_it_has_left(apps: Apps, app: str) -
 
 def test_an_owner_that_began_to_stop_is_waited_for_although_it_is_silent(apps: Apps, app: str) -> None:
     older, newer = apps.opened(app), apps.new(app)
-    older.leaving()
+    older.announce_leaving()
     with ThreadPoolExecutor(1) as pool:
         opening = pool.submit(newer.open, 0.0)
         wait_until(lambda: fenced(older.heartbeat))
@@ -202,14 +202,14 @@ def test_one_that_comes_back_in_the_middle_of_a_takeover_writes_nothing(
     """It shuts the later one out for a moment, sees the claim, and goes; the later one goes on."""
     older, newer = apps.opened(app), apps.new(app)
     older._producer = None  # as after an outage
-    shut_others_out = older._shut_others_out
+    fence_others = older._fence_others
 
     def overtaken(timeout_s: float) -> None:
         newer.open(0.0, take_over=True)
         newer.write(Numbers(5, 5))
-        shut_others_out(timeout_s)
+        fence_others(timeout_s)
 
-    monkeypatch.setattr(older, "_shut_others_out", overtaken)
+    monkeypatch.setattr(older, "_fence_others", overtaken)
     with pytest.raises(FencedError):
         older.write(Numbers(99, 99))
     newer.write(ControlOffset(0, 1))

@@ -1,1 +1,1 @@
-"""Control: from messages on the control topic to the wiring that is wanted."""
+"""Control messages: from records on the control topic to the wiring that they request."""

@@ -1,4 +1,4 @@
-"""The ear on the control topic: a thread that tells of each message as it comes."""
+"""The listener on the control topic: a thread that passes on each message as it arrives."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from evertable.kafka.properties import Role
 log = logging.getLogger(__name__)
 
 CHECK_S = 2.0
-"""How often the topic itself is looked at: whether it is there, the same, and has no more partitions."""
+"""How often to check whether the topic exists, was recreated, or has gained partitions."""
 CLOSE_S = 10.0
 
-_POLL_S = 0.25  # what a close waits for at most while all is well; a message does not wait
+_POLL_S = 0.25  # delays only a close; messages arrive at once
 _ASK_S = 1.0
-_MOST = 1_000  # messages at a time
+_BATCH = 1_000  # messages at a time
 
 _TUNED = {
     "isolation.level": "read_committed",
     "fetch.wait.max.ms": 500,
     "reconnect.backoff.max.ms": 1_000,
-    "socket.timeout.ms": 5_000,  # a dead connection is noticed only by a request that is not answered in time
+    "socket.timeout.ms": 5_000,  # only an unanswered request detects a dead connection
 }
 
 
@@ -44,13 +44,12 @@ def _log(level: str, message: str) -> None:
 
 
 class ControlListener:
-    """Tells ``on_message`` of every message from the given next offsets on, on a thread of its own.
+    """Calls ``on_message`` for every message from the given offsets on, on a thread of its own.
 
-    It lives through outages of the broker and waits for a topic that is missing, making it where ``create_ok``. One
-    that was deleted and made again (also since ``topic_id`` was seen, to which the offsets belong) is read from its
-    beginning, and so are partitions that were added. Messages of one
-    partition come in their order, those of several that came at once in that of their timestamps. A callback that
-    raises is logged, and its message counts as told.
+    It survives outages of the broker, and waits for a missing topic or creates it if ``create_ok``. A topic that was
+    recreated, also since it had the given ``topic_id``, is read from its beginning, and so are added partitions.
+    Messages of one partition arrive in their order, those of several that arrive at once in the order of their
+    timestamps. An exception of the callback is logged, and its message is not repeated.
     """
 
     def __init__(
@@ -65,7 +64,7 @@ class ControlListener:
         report: Callable[[str, str], None] = _log,
     ) -> None:
         self.topic_id = topic_id
-        """The id of the topic of which messages are told; None if the broker tells none, or before it was looked at."""
+        """The id of the topic that is read; None if the broker has no ids, or before the first check."""
         self._topic = topic
         self._positions = dict(after)
         self._on_message = on_message
@@ -78,14 +77,14 @@ class ControlListener:
 
     @property
     def positions(self) -> dict[int, int]:
-        """For each partition of which a message was told, the offset that comes next; the given ones before that."""
+        """The next offset of each partition, at first as given."""
         return dict(self._positions)
 
     def start(self) -> None:
         self._thread.start()
 
     def close(self, timeout_s: float = CLOSE_S) -> None:
-        """Ends the thread and waits for it; nothing is told afterwards. May be called again, and before ``start``."""
+        """Ends the thread and waits for it. May be called again, and before ``start``."""
         self._ending.set()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(timeout_s)
@@ -106,45 +105,45 @@ class ControlListener:
             except TopicNotFoundError as error:
                 self._missing(error)
             except EvertableError as error:
-                self._trouble(str(error))
-            except Exception:  # nobody else would notice that nothing is heard any more
-                log.exception("Listening to the control topic '%s' failed; trying again", self._topic.name)
+                self._warn_and_wait(str(error))
+            except Exception:  # without this, control messages would stop unnoticed
+                log.exception("Reading the control topic '%s' failed; retrying", self._topic.name)
                 self._ending.wait(self._check_s)
 
     def _listen(self) -> None:
-        """Until the end, or until the topic is not what it was and has to be looked at anew."""
+        """Listens until the end, or until the topic has changed and must be described again."""
         found = self._topic.describe(_ASK_S)
         if None not in (self.topic_id, found.id) and self.topic_id != found.id:
-            log.warning("The control topic '%s' was made again; it is read from its beginning", self._topic.name)
+            log.warning("The control topic '%s' was recreated; reading it from its beginning", self._topic.name)
             self._positions.clear()
         self.topic_id = found.id
-        with closing(_Ear(self._topic, self._positions)) as ear:
-            ear.add(found.partitions)
-            self._all_is_well()
-            looked = time.monotonic()
-            while not (self._ending.is_set() or ear.lost):
-                messages = ear.receive(_POLL_S)
-                if messages or ear.in_doubt or time.monotonic() - looked >= self._check_s:
-                    if not self._is_the_same(ear):
+        with closing(_Subscription(self._topic, self._positions)) as subscription:
+            subscription.add(found.partitions)
+            self._report_recovery()
+            checked = time.monotonic()
+            while not (self._ending.is_set() or subscription.lost):
+                messages = subscription.receive(_POLL_S)
+                if messages or subscription.in_doubt or time.monotonic() - checked >= self._check_s:
+                    if not self._is_the_same(subscription):
                         return
-                    looked = time.monotonic()
-                self._tell(messages)
+                    checked = time.monotonic()
+                self._deliver(messages)
 
-    def _is_the_same(self, ear: _Ear) -> bool:
-        """Whether the topic is the one that was looked at; its new partitions are listened to."""
+    def _is_the_same(self, subscription: _Subscription) -> bool:
+        """Returns whether the topic still has the same id, and subscribes to its new partitions."""
         try:
             found = self._topic.describe(_ASK_S)
         except NotAuthorizedError:
-            raise  # which does not pass by itself
-        except KafkaUnreachableError:  # the consumer says so, and goes on when it passes
+            raise  # it needs the operator
+        except KafkaUnreachableError:  # the consumer logs it, and continues afterwards
             return True
         if found.id != self.topic_id:
             return False
-        ear.is_well()
-        ear.add(found.partitions)
+        subscription.is_well()
+        subscription.add(found.partitions)
         return True
 
-    def _tell(self, messages: Iterable[ControlMessage]) -> None:
+    def _deliver(self, messages: Iterable[ControlMessage]) -> None:
         for message in messages:
             if self._ending.is_set():
                 return
@@ -152,41 +151,41 @@ class ControlListener:
                 self._on_message(message)
             except Exception:
                 where = f"{self._topic.name}[{message.partition}], offset {message.offset}"
-                log.exception("The control message at %s could not be dealt with", where)
+                log.exception("The control message at %s could not be processed", where)
             self._positions[message.partition] = message.offset + 1
 
     def _missing(self, error: TopicNotFoundError) -> None:
         presence = self._topic.ensure(create_ok=True) if self._create_ok else Presence(False, warning=str(error))
         if presence.made:
-            log.info("Made the control topic '%s'", self._topic.name)
+            log.info("Created the control topic '%s'", self._topic.name)
         if not presence.there:
-            self._trouble(presence.warning)
+            self._warn_and_wait(presence.warning)
 
-    def _trouble(self, what: str) -> None:
+    def _warn_and_wait(self, what: str) -> None:
         if self._warnings.due(what):
-            self._report("WARN", f"Control messages are not heard: {what} Trying again until they are.")
+            self._report("WARN", f"Control messages cannot be read: {what} Retrying.")
         self._ending.wait(self._check_s)
 
-    def _all_is_well(self) -> None:
+    def _report_recovery(self) -> None:
         if self._warnings.over():
-            self._report("INFO", f"Control messages on '{self._topic.name}' are heard again")
+            self._report("INFO", f"Control messages on '{self._topic.name}' are read again")
 
 
-class _Ear:
-    """A consumer of the topic as it was when it was last looked at."""
+class _Subscription:
+    """A consumer of the topic as it was last described."""
 
     def __init__(self, topic: ControlTopic, positions: dict[int, int]) -> None:
         self.in_doubt = False
-        """Kafka says that it does not know the topic, as brokers do that are starting."""
+        """Whether Kafka does not know the topic, which may be because a broker is starting."""
         self.lost = False
-        """What comes next is not there any more; the position was forgotten."""
+        """Whether the next message no longer exists; its position was dropped."""
         self._topic = topic.name
         self._positions = positions
         self._partitions: set[int] = set()
         self._consumer = GrouplessConsumer(topic.kafka.for_librdkafka(Role.CONSUMER), _TUNED)
 
     def add(self, partitions: Iterable[int]) -> None:
-        """Listens to these too, from where each is to be read next or else from its beginning."""
+        """Adds partitions, each from its position or else from its beginning."""
         new = set(partitions) - self._partitions
         if new:
             places = [TopicPartition(self._topic, p, self._positions.get(p, OFFSET_BEGINNING)) for p in sorted(new)]
@@ -194,14 +193,14 @@ class _Ear:
             self._partitions |= new
 
     def receive(self, timeout_s: float) -> list[ControlMessage]:
-        """What has come in, at once if there is something."""
+        """Returns the messages that have arrived; waits only if there are none."""
         first = self._consumer.kafka.poll(timeout_s)
         if first is None:
             return []
-        messages = [first, *self._consumer.kafka.consume(_MOST - 1, 0)]
+        messages = [first, *self._consumer.kafka.consume(_BATCH - 1, 0)]
         for message in messages:
-            self._heed(message)
-        return list(_in_turn(control_message(message) for message in messages if message.error() is None))
+            self._check_error(message)
+        return list(_merged(control_message(message) for message in messages if message.error() is None))
 
     def is_well(self) -> None:
         self.in_doubt = False
@@ -210,13 +209,15 @@ class _Ear:
     def close(self) -> None:
         self._consumer.close()
 
-    def _heed(self, message: Message) -> None:
+    def _check_error(self, message: Message) -> None:
         error = message.error()
         if error is None or error.code() in TRANSIENT:
             return
         if error.code() in OUT_OF_RANGE:
             partition = cast(int, message.partition())
-            log.warning("What comes next on %s[%s] is gone; it is read from its beginning", self._topic, partition)
+            log.warning(
+                "The next message on %s[%s] no longer exists; reading from the beginning", self._topic, partition
+            )
             self._positions.pop(partition, None)
             self.lost = True
         elif error.code() in MISSING:
@@ -225,8 +226,8 @@ class _Ear:
             raise self._consumer.error(error, self._topic)
 
 
-def _in_turn(messages: Iterable[ControlMessage]) -> Iterator[ControlMessage]:
-    """Each partition's in their order, and those of several in the order of their timestamps."""
+def _merged(messages: Iterable[ControlMessage]) -> Iterator[ControlMessage]:
+    """Merges the partitions by timestamp, without changing the order within one."""
     partitions: dict[int, list[ControlMessage]] = {}
     for message in messages:
         partitions.setdefault(message.partition, []).append(message)

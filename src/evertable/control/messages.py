@@ -1,4 +1,7 @@
-"""Control messages: what one asks for, and what a series of them comes to. docs/CONTROL.md has the rules."""
+"""Control messages: what one of them requests, and what a series of them results in.
+
+docs/CONTROL.md has the rules.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,12 @@ from evertable.schema.wiring import Wiring
 JOIN = "joinType"
 FORCE = "force"
 MAX_SHOWN = 300
-"""Characters of a value, so that ten thousand rows of ``control_raw`` stay small whatever was sent."""
+"""How many characters of a value are kept, so that ten thousand rows of ``control_raw`` stay small."""
 MAX_WARNINGS = 10
 
 
 class Condition(StrEnum):
-    """Why a message is rejected; the last three are found out when its generation is to be built."""
+    """Why a message is rejected."""
 
     NOT_JSON = "NOT_JSON"
     NOT_AN_OBJECT = "NOT_AN_OBJECT"
@@ -35,12 +38,12 @@ class Condition(StrEnum):
 
 
 Given = Mapping[str, str | None]
-"""For each known key, what the message said: trimmed, cut and printable; JSON where it is no text; None if nothing."""
+"""The message's value for each known key: trimmed, cut and printable; JSON if it is no string; None if absent."""
 
 
 @dataclass(frozen=True)
 class ControlMessage:
-    """A record of the control topic; ``timestamp`` in Kafka's milliseconds."""
+    """A record of the control topic; ``timestamp`` is in epoch milliseconds."""
 
     partition: int
     offset: int
@@ -50,7 +53,7 @@ class ControlMessage:
 
 @dataclass(frozen=True)
 class ControlKeys:
-    """What the keys of a control message are called here, and the topics that none may name."""
+    """The keys of this app's control messages, and the topics that a message must not name."""
 
     left: str
     right: str
@@ -58,100 +61,100 @@ class ControlKeys:
 
     @property
     def names(self) -> tuple[str, str, str]:
-        """All of them, in the order of ``control_raw``'s columns."""
+        """All keys, in the order of ``control_raw``'s columns."""
         return self.left, self.right, JOIN
 
     def message(self, wiring: Wiring) -> dict[str, str]:
-        """The control message that asks for ``wiring``, whatever is wanted before it."""
+        """Returns the control message that requests exactly ``wiring``, whatever the wiring was before."""
         return {self.left: wiring.left_topic, self.right: wiring.right_topic, JOIN: wiring.join.value}
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """What a message asks for, all told; ``changed`` if it differs from what was wanted before."""
+    """The wiring that a valid message requests; ``changed`` if it differs from the one before."""
 
     wiring: Wiring
     changed: bool
     given: Given
     warnings: tuple[str, ...] = ()
     force: bool = False
-    """Whether it goes live even if what it shows looks wrong."""
+    """Whether the swap goes live even if its data look wrong."""
 
 
 @dataclass(frozen=True)
 class Rejected:
-    """A message that changes nothing, and why."""
+    """An invalid message, which changes nothing, and why."""
 
     condition: Condition
     sentence: str
     given: Given
 
 
-Verdict = Resolved | Rejected
+Resolution = Resolved | Rejected
 
 
 @dataclass(frozen=True)
-class Folded:
-    """Where a series of messages leads, and what is to be said of each, in their order."""
+class FoldedMessages:
+    """The wiring after a series of messages, and the resolution of each, in their order."""
 
     wiring: Wiring
-    verdicts: tuple[tuple[ControlMessage, Verdict], ...]
+    verdicts: tuple[tuple[ControlMessage, Resolution], ...]
 
 
 def keys_of(config: Config) -> ControlKeys:
-    """The keys are named after the two sources that are joined: ``usersTopic``."""
+    """Returns the keys, which are named after the two joined sources: ``usersTopic``."""
     return ControlKeys(f"{config.left.name}Topic", f"{config.right.name}Topic", config.own_topics)
 
 
 def in_order(messages: Iterable[ControlMessage]) -> list[ControlMessage]:
-    """Messages of all partitions in the one order that all agree on."""
+    """Sorts the messages of all partitions into the one order that every reader uses."""
     return sorted(messages, key=lambda message: (message.timestamp, message.partition, message.offset))
 
 
-def fold(messages: Iterable[ControlMessage], wanted: Wiring, keys: ControlKeys) -> Folded:
-    """What is wanted after all these messages; those that are rejected change nothing."""
-    verdicts: list[tuple[ControlMessage, Verdict]] = []
+def fold(messages: Iterable[ControlMessage], wiring: Wiring, keys: ControlKeys) -> FoldedMessages:
+    """Applies all messages to ``wiring`` in order; rejected ones change nothing."""
+    verdicts: list[tuple[ControlMessage, Resolution]] = []
     for message in in_order(messages):
-        verdict = resolve(message.value, wanted, keys)
+        verdict = resolve(message.value, wiring, keys)
         verdicts.append((message, verdict))
         if isinstance(verdict, Resolved):
-            wanted = verdict.wiring
-    return Folded(wanted, tuple(verdicts))
+            wiring = verdict.wiring
+    return FoldedMessages(wiring, tuple(verdicts))
 
 
-def resolve(value: bytes | None, wanted: Wiring, keys: ControlKeys) -> Verdict:
-    """What a message means when ``wanted`` was wanted before it; whatever the bytes, never an exception."""
+def resolve(value: bytes | None, current: Wiring, keys: ControlKeys) -> Resolution:
+    """Resolves a message against the current wiring; never raises, whatever the bytes."""
     nothing: dict[str, str | None] = dict.fromkeys(keys.names)
     try:
-        said = _parse(value)
+        fields = _parse(value)
     except ValueError as error:
         return Rejected(Condition.NOT_JSON, str(error), nothing)
-    if not isinstance(said, dict):
-        what = f'The value is JSON, but {_KINDS[type(said)]} and not an object such as {{"{JOIN}": "inner"}}.'
+    if not isinstance(fields, dict):
+        what = f'The value is JSON, but {_KINDS[type(fields)]} and not an object such as {{"{JOIN}": "inner"}}.'
         return Rejected(Condition.NOT_AN_OBJECT, what, nothing)
-    given = {key: _shown(said.get(key)) for key in keys.names}
+    given = {key: _shown(fields.get(key)) for key in keys.names}
     texts: dict[str, str] = {}
     for key in keys.names:
-        text = said.get(key)
+        text = fields.get(key)
         if not isinstance(text, str | None):
-            what = f"{key} is {_KINDS[type(text)]}; a text or null is expected."
+            what = f"{key} is {_KINDS[type(text)]}; a string or null is expected."
             return Rejected(Condition.WRONG_TYPE, what, given)
         texts[key] = (text or "").strip()
-    force = said.get(FORCE)
+    force = fields.get(FORCE)
     if not isinstance(force, bool | None):
         what = f"{FORCE} is {_KINDS[type(force)]}; true, false or null is expected."
         return Rejected(Condition.WRONG_TYPE, what, given)
     try:
-        wiring = _rewired(wanted, texts, keys)
+        wiring = _rewired(current, texts, keys)
     except _RefusedError as refused:
         return Rejected(refused.condition, refused.sentence, given)
-    return Resolved(wiring, wiring != wanted, given, tuple(_warnings(said, keys)), bool(force))
+    return Resolved(wiring, wiring != current, given, tuple(_warnings(fields, keys)), bool(force))
 
 
 _KINDS = {
     dict: "an object",
     list: "a list",
-    str: "a text",
+    str: "a string",
     int: "a number",
     float: "a number",
     bool: "a boolean",
@@ -166,7 +169,7 @@ class _RefusedError(Exception):
 
 
 def _parse(value: bytes | None) -> Any:
-    """The JSON value; ValueError is a sentence."""
+    """Parses the JSON value; the text of a ValueError is a sentence for the user."""
     if value is None:
         raise ValueError("The message has no value (a tombstone).")
     if not value.strip():
@@ -176,7 +179,7 @@ def _parse(value: bytes | None) -> Any:
     try:
         return json.loads(value.decode(), parse_int=_number, parse_constant=_not_json)
     except UnicodeDecodeError as error:
-        raise ValueError(f"The value is not UTF-8: byte {error.start} fits nowhere.") from None
+        raise ValueError(f"The value is not UTF-8: byte {error.start} is invalid.") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"The value is not JSON: {error.msg}, at character {error.pos}.") from None
     except RecursionError:
@@ -186,26 +189,26 @@ def _parse(value: bytes | None) -> Any:
 def _number(digits: str) -> int | float:
     try:
         return int(digits)
-    except ValueError:  # Python reads no whole number of more than some thousand digits
+    except ValueError:  # Python rejects integers of more than some thousand digits
         return float(digits)
 
 
 def _not_json(word: str) -> NoReturn:
-    raise ValueError(f"The value is not JSON: {word} is no number there.")
+    raise ValueError(f"The value is not JSON: {word} is not a JSON number.")
 
 
-def _rewired(wanted: Wiring, texts: Mapping[str, str], keys: ControlKeys) -> Wiring:
+def _rewired(wiring: Wiring, texts: Mapping[str, str], keys: ControlKeys) -> Wiring:
     if text := texts[keys.left]:
-        wanted = replace(wanted, left_topic=_topic(keys.left, text, keys.own))
+        wiring = replace(wiring, left_topic=_topic(keys.left, text, keys.own))
     if text := texts[keys.right]:
-        wanted = replace(wanted, right_topic=_topic(keys.right, text, keys.own))
+        wiring = replace(wiring, right_topic=_topic(keys.right, text, keys.own))
     if text := texts[JOIN]:
         try:
-            wanted = replace(wanted, join=JoinType.parse(text))
+            wiring = replace(wiring, join=JoinType.parse(text))
         except ValueError:
             what = f"{JOIN}: '{_cut(text)}' is no join type; known are {', '.join(JoinType)}."
             raise _RefusedError(Condition.UNKNOWN_JOIN_TYPE, what) from None
-    return wanted
+    return wiring
 
 
 def _topic(key: str, text: str, own: OwnTopics) -> str:
@@ -219,9 +222,9 @@ def _topic(key: str, text: str, own: OwnTopics) -> str:
     return text
 
 
-def _warnings(said: Mapping[str, object], keys: ControlKeys) -> Iterator[str]:
+def _warnings(fields: Mapping[str, object], keys: ControlKeys) -> Iterator[str]:
     known = (*keys.names, FORCE)
-    unknown = [key for key in said if key not in known]
+    unknown = [key for key in fields if key not in known]
     for key in unknown[:MAX_WARNINGS]:
         word = _cut(key)
         yield printable(f"'{word}' is unknown and has no effect; {nearest(word, known)}")
@@ -244,5 +247,5 @@ def _cut(text: str, most: int = 60) -> str:
 
 
 def printable(text: str) -> str:
-    """Without what would move a cursor, and without what is no Unicode text (half of a surrogate pair)."""
+    """Replaces control characters and halves of surrogate pairs."""
     return "".join(character if character.isprintable() else "\ufffd" for character in text)

@@ -1,4 +1,4 @@
-"""The control topic on its cluster: looked at, made if it is missing, read to its end."""
+"""The control topic on its cluster: described, created if it is missing, read to its end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LOOK_AGAIN_S = 0.05
 _TO_THE_END = {
     "isolation.level": "read_committed",
     "enable.partition.eof": True,
-    "auto.offset.reset": "earliest",  # where retention was quicker
+    "auto.offset.reset": "earliest",  # if retention has deleted the position
     "fetch.wait.max.ms": 10,
 }
 
@@ -78,17 +78,17 @@ class ControlTopic:
         return Presence(True)
 
     def read_all(self, after: Mapping[int, int]) -> list[ControlMessage]:
-        """All messages that are there now, from the given next offsets on, in the order that counts.
+        """Reads all present messages from the given offsets on, in the order of ``in_order``.
 
-        A partition that is not given is read from its beginning, and so is one that ends before its given offset: the
-        topic was made again. TopicNotFoundError, KafkaUnreachableError.
+        A partition without an offset is read from its beginning, and so is one that ends before its offset, since the
+        topic was recreated. Raises TopicNotFoundError or KafkaUnreachableError.
         """
         partitions = self.describe().partitions
         with self._reading() as reading:
             return in_order(reading.messages(partitions, after))
 
     def positions(self, after: Mapping[int, int], *, from_end: bool) -> dict[int, int]:
-        """Returns the next offset of every partition: the given one, else that of its end or of its beginning."""
+        """Returns the next offset of every partition: the given one, else that of its end or beginning."""
         partitions = self.describe().partitions
         with self._reading() as reading:
             bounds = reading.bounds(partition for partition in partitions if partition not in after)
@@ -136,16 +136,16 @@ class ControlTopic:
 
 
 def control_message(message: Message) -> ControlMessage:
-    """A record as the rest of ``control/`` knows it."""
+    """Converts a Kafka record."""
     value = message.value()
     return ControlMessage(*place(message), message.timestamp()[1], value if isinstance(value, bytes) else None)
 
 
 class _Reading(Probe):
-    """One look at all that a topic holds."""
+    """One reading of all that a topic holds."""
 
     def bounds(self, partitions: Iterable[int]) -> dict[int, tuple[int, int]]:
-        """Returns, by partition, the offset of the first message and the one behind the last."""
+        """Returns, by partition, the offset of the first message and the one after the last."""
         return self._bounds(partitions)
 
     def messages(self, partitions: tuple[int, ...], after: Mapping[int, int]) -> list[ControlMessage]:

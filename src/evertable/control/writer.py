@@ -1,4 +1,4 @@
-"""Control messages written by Evertable itself, so that there is one truth: the control topic."""
+"""The writer of Evertable's own control messages; the control topic stays the only source of truth."""
 
 from __future__ import annotations
 
@@ -17,56 +17,56 @@ from evertable.kafka.errors import QUIET, UNAUTHORIZED, ConnectionErrors
 from evertable.kafka.properties import Role
 
 FIRST_TRY = 0.3
-"""Of the time that a write may take, for a connection that is there already."""
+"""The share of a write's time that is given to an existing connection."""
 PARTITION = 0
-"""All that one Evertable writes goes there, so that it stays in order."""
+"""All of Evertable's own messages go to this partition, so that they stay in order."""
 
 log = logging.getLogger(__name__)
 
-_NOW = 0  # librdkafka's word for it
-_NOT_TAKEN = frozenset(
+_NOW = 0  # librdkafka sets the timestamp
+_UNACKNOWLEDGED = frozenset(
     {KafkaError._MSG_TIMED_OUT, KafkaError._TIMED_OUT, KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT}
 )
 
 
 class Writer:
-    """Writes messages to the control topic, one at a time; any thread may."""
+    """Writes messages to the control topic, one at a time, from any thread."""
 
     def __init__(self, topic: ControlTopic, *, timeout_s: float = TIMEOUT_S) -> None:
         self._topic = topic
         self._timeout_s = timeout_s
         self._lock = threading.Lock()
         self._producer: Producer | None = None
-        self._trouble = ConnectionErrors({})
+        self._connection_errors = ConnectionErrors({})
 
     def connect(self) -> None:
-        """Begins to get ready, which takes librdkafka half a second, so that the first message need not wait for it."""
+        """Starts to connect, so that the first message need not wait half a second for librdkafka."""
         with self._lock:
             self._producer = self._producer or self._connected()
 
     def write(self, message: Mapping[str, object]) -> tuple[int, int]:
-        """The partition and offset at which ``message`` stands, once all replicas have it.
+        """Writes ``message`` and returns its partition and offset, once all replicas have it.
 
-        A connection that was idle may have been dropped silently. So a message that is not taken soon is written anew
-        over a new connection, and may then stand there twice, which changes nothing: it names what is wanted.
+        An idle connection may have been dropped silently. A message that is not acknowledged soon is therefore written
+        again over a new connection. It may then be in the topic twice, which is harmless: it names a complete wiring.
 
-        ControlReadOnlyError if it may not be written, TopicNotFoundError, KafkaUnreachableError within the timeout.
+        Raises ControlReadOnlyError, TopicNotFoundError, or KafkaUnreachableError within the timeout.
         """
         return self._write(json.dumps(message, ensure_ascii=False).encode("utf-8", "backslashreplace"))
 
     def copy(self, message: ControlMessage) -> None:
-        """Writes a message of another topic, with its timestamp; fails as ``write`` does."""
+        """Writes a message of another topic, with its timestamp; raises as ``write`` does."""
         self._write(message.value, max(0, message.timestamp))
 
     def _write(self, value: bytes | None, timestamp: int = _NOW) -> tuple[int, int]:
         with self._lock:
             try:
                 first_s = self._timeout_s * FIRST_TRY if self._producer is not None else 0.0
-                if first_s and (place := self._written(value, timestamp, first_s)):
+                if first_s and (place := self._produce(value, timestamp, first_s)):
                     return place
                 if first_s:
-                    log.warning("Kafka did not take a control message within %.1f s; writing it again", first_s)
-                if place := self._written(value, timestamp, self._timeout_s - first_s):
+                    log.warning("Kafka did not acknowledge a control message within %.1f s; writing it again", first_s)
+                if place := self._produce(value, timestamp, self._timeout_s - first_s):
                     return place
                 raise self._error(KafkaError(KafkaError._MSG_TIMED_OUT))
             except EvertableError:
@@ -74,15 +74,15 @@ class Writer:
                 raise
 
     def close(self) -> None:
-        """Lets go of all connections, and of what Kafka has not taken yet; a later ``write`` makes new ones."""
+        """Closes the connection and drops unacknowledged messages; a later ``write`` connects again."""
         producer = self._producer
         if producer is not None:
             producer.purge()
         with self._lock:
             self._producer = None
 
-    def _written(self, value: bytes | None, timestamp: int, within_s: float) -> tuple[int, int] | None:
-        """Where it stands; None if Kafka does not tell in time."""
+    def _produce(self, value: bytes | None, timestamp: int, within_s: float) -> tuple[int, int] | None:
+        """Returns the partition and offset; None if Kafka does not acknowledge in time."""
         producer = self._producer = self._producer or self._connected()
         outcome: list[tuple[KafkaError | None, Message]] = []
         try:
@@ -91,13 +91,13 @@ class Writer:
                 value,
                 partition=PARTITION,
                 timestamp=timestamp,
-                on_delivery=lambda *told: outcome.append(told),
+                on_delivery=lambda *report: outcome.append(report),
             )
             producer.flush(within_s)
         except KafkaException as problem:
             raise self._error(problem.args[0]) from problem
         if not outcome:
-            producer.purge()  # nothing may write it later
+            producer.purge()  # it must not be written later
             self._producer = None
             return None
         error, message = outcome[0]
@@ -107,11 +107,11 @@ class Writer:
 
     def _connected(self) -> Producer:
         properties = self._topic.kafka.for_librdkafka(Role.PRODUCER)
-        self._trouble = ConnectionErrors(properties)
+        self._connection_errors = ConnectionErrors(properties)
         return Producer(
             {
                 **properties,
-                "error_cb": self._trouble.note,
+                "error_cb": self._connection_errors.note,
                 "acks": "all",
                 "enable.idempotence": True,
                 "linger.ms": 0,
@@ -124,12 +124,12 @@ class Writer:
     def _error(self, error: KafkaError) -> EvertableError:
         if error.code() in UNAUTHORIZED:
             return ControlReadOnlyError(
-                f"Nobody may write to the control topic '{self._topic.name}' from here: {error.str()}.",
-                "Send the message with a producer that may, or let this user write there.",
+                f"Evertable's user may not write to the control topic '{self._topic.name}': {error.str()}.",
+                "Send the message with a producer that may, or allow this user to write there.",
             )
-        if error.code() in _NOT_TAKEN and not self._trouble.said:
+        if error.code() in _UNACKNOWLEDGED and not self._connection_errors.said:
             return KafkaUnreachableError(
-                f"Kafka at {self._topic.servers} did not take the control message within {self._timeout_s:g} s.",
-                "It may have it all the same: look at control_raw before you send it again.",
+                f"Kafka at {self._topic.servers} did not acknowledge the control message within {self._timeout_s:g} s.",
+                "It may still have been written: check control_raw before you send it again.",
             )
-        return self._trouble.explain(error, self._topic.name, "Write")
+        return self._connection_errors.explain(error, self._topic.name, "Write")

@@ -1,4 +1,4 @@
-"""Up to where a query has committed its sources: as Spark tells of a running one, and as a checkpoint remembers."""
+"""Committed source offsets, as Spark reports them of a running query and as a checkpoint records them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import orjson
 from evertable.engine.spec import GenerationSpec, local_path
 
 Ends = tuple[Mapping[int, int], Mapping[int, int]]
-"""For each side, by partition, the offset behind the last one committed."""
+"""For each side, by partition, the offset after the last one committed."""
 
 
 def committed_ends(spec: GenerationSpec, sources: Iterable[Any]) -> Ends:
-    """From each source's offsets in Spark's JSON; where both sides read one topic, the one that is behind."""
+    """Parses each source's offsets from Spark's JSON; if both sides read one topic, the smaller offset counts."""
     found: dict[str, dict[int, int]] = {}
     for offsets in sources:
         parsed = orjson.loads(offsets) if isinstance(offsets, str | bytes) else offsets
@@ -26,10 +26,10 @@ def committed_ends(spec: GenerationSpec, sources: Iterable[Any]) -> Ends:
 
 
 def committed_in_checkpoint(spec: GenerationSpec) -> Ends:
-    """From the last epoch that a local checkpoint knows to be committed; nothing if there is none, or it is damaged.
+    """Reads the last committed epoch of a local checkpoint; returns nothing if there is none or it is damaged.
 
-    Spark keeps an epoch's offsets in ``offsets/<epoch>`` (a version, settings, then a line a source) and writes
-    ``commits/<epoch>`` when it is done.
+    Spark keeps an epoch's offsets in ``offsets/<epoch>`` (a version, settings, then one line per source) and writes
+    ``commits/<epoch>`` once the epoch is committed.
     """
     folder = local_path(spec.checkpoint)
     if folder is None:

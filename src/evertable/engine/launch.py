@@ -1,4 +1,4 @@
-"""One life of the engine's child process: how it is started, its pipes, and what it died of."""
+"""One run of the engine's child process: how it is started, its pipes, and how it ended."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from zipfile import ZipFile
 
 from evertable.config.models import Engine as EngineConfig
 from evertable.engine import scratch
 from evertable.engine.protocol import Died, EngineEvent, command, decode
-from evertable.engine.shipping import without_ours
 from evertable.install.environment import child_environment
 from evertable.install.jars import jar_paths
 from evertable.install.java import find_java
@@ -25,9 +25,10 @@ PROGRAM = (sys.executable, "-m", "evertable.engine.child")
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """How the engine is run; ``log`` is where Spark's own log goes, None for this process's standard error.
+    """How the engine is run.
 
-    ``environment`` names variables that Spark inherits besides those that it always needs.
+    ``log`` is the file for Spark's own log, None for this process's standard error. ``environment`` names variables
+    that Spark inherits in addition to those that it always needs.
     """
 
     master: str = "local[*]"
@@ -42,14 +43,14 @@ class EngineSettings:
 
 
 class Child:
-    """A started child process; raises if it cannot be started."""
+    """A started child process; the constructor raises if it cannot be started."""
 
     def __init__(self, settings: EngineSettings, program: Sequence[str] = PROGRAM) -> None:
         operator, connector = operator_jar(), jar_paths("connector")
         java = find_java()
         self._log = settings.log
         spark_log = settings.log.open("ab") if settings.log else None
-        self._scratch, held = scratch.make()  # ours to delete: a killed JVM leaves its files
+        self._scratch, held = scratch.create()  # deleted by us: a killed JVM leaves its files
         java_options = f"{os.environ.get('JDK_JAVA_OPTIONS', '')} -Djava.io.tmpdir={self._scratch}"
         own = {"JAVA_HOME": str(java.home), "JDK_JAVA_OPTIONS": java_options.strip(), "TMPDIR": str(self._scratch)}
         try:
@@ -66,10 +67,10 @@ class Child:
             scratch.remove(self._scratch)
             raise
         finally:
-            os.close(held)  # from here on the child holds it
+            os.close(held)  # from now on the child holds the lock
             if spark_log:
                 spark_log.close()
-        jars = [operator, *without_ours(operator, connector, self._scratch)]
+        jars = [operator, *without_replaced_classes(operator, connector, self._scratch)]
         spark = {"spark.local.dir": str(self._scratch), **settings.spark}
         opening = {"master": settings.master, "jars": [str(jar) for jar in jars], "spark": spark}
         self.send(command("open", log_level=settings.log_level, **opening))
@@ -80,8 +81,8 @@ class Child:
         return self._process.pid if self._process.poll() is None else None
 
     def send(self, line: bytes) -> bool:
-        """Tells it something; false if it is no longer there to be told."""
-        assert self._process.stdin is not None  # noqa: S101 - it was asked for
+        """Writes a command; returns false if the process has ended."""
+        assert self._process.stdin is not None  # noqa: S101 - opened above
         try:
             self._process.stdin.write(line)
             self._process.stdin.flush()
@@ -90,15 +91,15 @@ class Child:
         return True
 
     def events(self) -> Iterator[EngineEvent]:
-        """What it says, until it ends."""
-        assert self._process.stdout is not None  # noqa: S101 - it was asked for
+        """Yields its events until it ends."""
+        assert self._process.stdout is not None  # noqa: S101 - opened above
         with self._process.stdout as lines:
             for line in lines:
-                with suppress(ValueError):  # something wrote to its output that is no event; the log tells more
+                with suppress(ValueError):  # a library printed something; the log has details
                     yield decode(line)
 
     def end(self, timeout_s: float) -> None:
-        """Ends it by ending its input, and by force if that does not do in time."""
+        """Ends it by closing its input, and kills it if that takes too long."""
         self._close_input()
         try:
             self._process.wait(timeout_s)
@@ -106,26 +107,47 @@ class Child:
             self._process.kill()
             self._process.wait()
 
-    def died(self) -> Died:
-        """Waits for its end, and ends its JVM: one that had just begun would wait for ever. Tells how it was."""
+    def wait_ended(self) -> Died:
+        """Waits until it ends, then kills its JVM, which would wait without end if it had only just started."""
         code = self._process.wait()
         self._close_input()
-        with suppress(ProcessLookupError):  # the usual end: both are gone
+        with suppress(ProcessLookupError):  # the usual case: both are gone
             os.killpg(self._process.pid, signal.SIGKILL)
         scratch.remove(self._scratch)
-        return Died(f"its process ended with code {code}{self._last_words()}")
+        return Died(f"its process ended with code {code}{self._last_error()}")
 
     def _close_input(self) -> None:
-        assert self._process.stdin is not None  # noqa: S101 - it was asked for
-        with suppress(BrokenPipeError):  # it is gone already
+        assert self._process.stdin is not None  # noqa: S101 - opened above
+        with suppress(BrokenPipeError):  # it has ended already
             self._process.stdin.close()
 
-    def _last_words(self) -> str:
-        """The last line of the log that names an error, or nothing."""
+    def _last_error(self) -> str:
+        """Returns the last line of the log that names an error, or nothing."""
         if self._log is None or not self._log.exists():
             return ""
         with self._log.open("rb") as tail:
             tail.seek(max(0, self._log.stat().st_size - 10_000))
             lines = tail.read().decode(errors="replace").splitlines()
-        told = [line.strip() for line in lines if "rror" in line or "xception" in line]
-        return f" ({told[-1][:300]})" if told else ""
+        errors = [line.strip() for line in lines if "rror" in line or "xception" in line]
+        return f" ({errors[-1][:300]})" if errors else ""
+
+
+def without_replaced_classes(operator: Path, jars: Sequence[Path], folder: Path) -> list[Path]:
+    """Returns jars that hold no class of the operator's, since executors load jars in any order.
+
+    A jar that holds one is copied into ``folder`` without it.
+    """
+    with ZipFile(operator) as opened:
+        replaced = {name for name in opened.namelist() if name.endswith(".class")}
+    return [_without(replaced, jar, folder) for jar in jars]
+
+
+def _without(classes: set[str], jar: Path, folder: Path) -> Path:
+    with ZipFile(jar) as original:
+        kept = [entry for entry in original.infolist() if entry.filename not in classes]
+        if len(kept) == len(original.infolist()):
+            return jar
+        with ZipFile(folder / jar.name, "w") as copy:
+            for entry in kept:
+                copy.writestr(entry, original.read(entry))
+    return folder / jar.name

@@ -9,24 +9,25 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as every PySpark program calls it
 from pyspark.sql.streaming.query import StreamingQuery
 
+from evertable.engine import spark_internals
 from evertable.engine.spec import GenerationSpec, SourceSpec
 from evertable.schema.columns import Column
 
 SOURCE = "dev.evertable.PackedKafka"
 LEFT, RIGHT = 0, 1
 
-# What a changelog message needs beside the row: 5,000 matches of 8 bytes and Kafka's own overhead.
+# What a changelog message needs besides the row: 5,000 matches of 8 bytes, and Kafka's own overhead.
 MATCHES_ALLOWANCE = 64 * 1024
 
-ANSWERS = {"request.timeout.ms": "10000"}  # a dead connection is noticed by this alone; Kafka's default is 30 s
-READER = {**ANSWERS, "max.poll.records": "20000"}  # in a catch-up, Kafka's 500 would mean forty times as many polls
-READER_ALWAYS = {
-    "isolation.level": "read_committed",  # as the build counted when it looked for each partition's last record
-    "allow.auto.create.topics": "false",  # asking for a topic must not make it
+TIMEOUTS = {"request.timeout.ms": "10000"}  # only this detects a dead connection; Kafka's default is 30 s
+CONSUMER_DEFAULTS = {**TIMEOUTS, "max.poll.records": "20000"}  # a backlog would take 40 times as many polls with 500
+CONSUMER_REQUIRED = {
+    "isolation.level": "read_committed",  # the build found each partition's last record this way
+    "allow.auto.create.topics": "false",  # requesting a topic must not create it
 }
-WRITER = {**ANSWERS, "linger.ms": "2", "batch.size": "262144"}
+PRODUCER_DEFAULTS = {**TIMEOUTS, "linger.ms": "2", "batch.size": "262144"}
 BUFFER_BYTES = 64 * 1024 * 1024
-WRITER_ALWAYS = {"acks": "all", "enable.idempotence": "true"}  # a lost or doubled record cannot be mended later
+PRODUCER_REQUIRED = {"acks": "all", "enable.idempotence": "true"}  # a lost or repeated record cannot be repaired
 
 
 def start(spark: SparkSession, spec: GenerationSpec) -> StreamingQuery:
@@ -36,30 +37,27 @@ def start(spark: SparkSession, spec: GenerationSpec) -> StreamingQuery:
 
 
 def read(spark: SparkSession, spec: GenerationSpec, source: SourceSpec, side: int) -> DataFrame:
-    """The topic's records from the offsets that the build found, parsed: packs of rows and rejects for each bucket."""
+    """Reads and parses a topic from the offsets that the build found; returns packs of records for each bucket."""
     reader = (
         spark.readStream.format(SOURCE)
         .option("layout", json.dumps(layout(spec, source, side)))
         .option("subscribe", source.topic)
         .option("startingOffsets", json.dumps({source.topic: source.start}))
         .option("failOnDataLoss", "true")
-        .options(**kafka({**READER, **source.kafka, **READER_ALWAYS}))
+        .options(**kafka({**CONSUMER_DEFAULTS, **source.kafka, **CONSUMER_REQUIRED}))
     )
     if spec.trigger == "microbatch":
-        reader = reader.option("maxOffsetsPerTrigger", 200_000)  # keeps a catch-up's batches in memory
+        reader = reader.option("maxOffsetsPerTrigger", 200_000)  # keeps the batches of a backlog in memory
     return reader.load().select(F.inline("packs"))
 
 
 def join(spark: SparkSession, packs: DataFrame, spec: GenerationSpec) -> DataFrame:
-    """Changelog messages: each row with the ids it matches."""
-    jvm = spark.sparkContext._jvm
-    assert jvm is not None  # noqa: S101 - only before the context exists
-    joined = jvm.dev.evertable.KeyedJoin.join(packs._jdf, spec.join.value)
-    return DataFrame(joined.toDF(), spark).toDF("value")
+    """Joins both sides into changelog messages: each row with the ids it matches."""
+    return spark_internals.keyed_join(spark, packs, spec.join.value).toDF("value")
 
 
 def write(changes: DataFrame, spec: GenerationSpec) -> StreamingQuery:
-    """The changes, into the generation's changelog."""
+    """Writes the changes to the generation's changelog."""
     own = {
         "client.id": producer_id(spec.generation),
         "max.request.size": str(spec.max_message_bytes),
@@ -71,26 +69,26 @@ def write(changes: DataFrame, spec: GenerationSpec) -> StreamingQuery:
         .outputMode("update")
         .option("topic", spec.changelog_topic)
         .option("checkpointLocation", spec.checkpoint)
-        .options(**kafka({**WRITER, **spec.changelog_kafka, **WRITER_ALWAYS, **own}))
+        .options(**kafka({**PRODUCER_DEFAULTS, **spec.changelog_kafka, **PRODUCER_REQUIRED, **own}))
     )
     interval = f"{spec.interval_s} seconds"
     if spec.trigger == "microbatch":
         return writer.trigger(processingTime=interval).start()
-    return writer.trigger(realTime=interval).start()  # type: ignore[call-overload, no-any-return]  # newer than its types
+    return writer.trigger(realTime=interval).start()  # type: ignore[call-overload, no-any-return]  # pyspark's stubs do not know `realTime` yet
 
 
 def producer_id(generation: int) -> str:
-    """The client id of the generation's producer: a producer of its own, so that it is closed when its query ends."""
+    """Returns the client id of the generation's own producer, by which it is closed when the query ends."""
     return f"evertable-generation-{generation}"
 
 
 def kafka(properties: dict[str, str]) -> dict[str, str]:
-    """Kafka properties as the connector's options."""
+    """Turns Kafka properties into options of the connector."""
     return {f"kafka.{name}": value for name, value in properties.items()}
 
 
 def layout(spec: GenerationSpec, source: SourceSpec, side: int) -> dict[str, Any]:
-    """One source, as the parser wants it described."""
+    """Describes one source to the Java parser."""
     return {
         "side": side,
         "key": source.key,
@@ -102,7 +100,7 @@ def layout(spec: GenerationSpec, source: SourceSpec, side: int) -> dict[str, Any
 
 
 def column_layout(column: Column) -> dict[str, str | int]:
-    """One column, as the parser wants it described."""
+    """Describes one column to the Java parser."""
     return {
         "name": column.name,
         "type": column.type.kind.value,

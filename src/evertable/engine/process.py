@@ -1,4 +1,4 @@
-"""The engine as the rest of Evertable sees it: a child process that is kept alive, and no Spark types."""
+"""The engine for the rest of Evertable: a supervised child process, without any Spark types."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from evertable.engine.launch import PROGRAM, Child, EngineSettings
 from evertable.engine.protocol import (
     Died,
     EngineEvent,
+    EpochCommitted,
     Failed,
-    Progress,
     Ready,
     Released,
     Started,
@@ -31,43 +31,45 @@ from evertable.install.operator import operator_jar
 
 log = logging.getLogger(__name__)
 
-HEALTHY_S = 60.0  # a child that lived so long, or committed an epoch, did not die of its start
-ARRIVAL_S = 30.0  # after a cluster's executors came or went, others may still come for so long
-HUNG_S = 10.0  # a query that is started again because it hangs gets so long to stop; then Spark is killed
+HEALTHY_S = 60.0  # a child that ran this long, or committed an epoch, did not fail at its start
+ARRIVAL_S = 30.0  # how long to wait for more executors after some of a cluster's came or went
+HUNG_S = 10.0  # how long a stalled query may take to stop before Spark is killed
 
-LACKING = NotEnoughSlotsError.condition
-
-Listener = Callable[[EngineEvent], None]
-"""Called on the engine's own thread: it must be quick, and must not call the engine, which answers by that thread."""
+EventHandler = Callable[[EngineEvent], None]
+"""Called on the engine's own thread: it must return quickly, and must not call the engine, which needs that thread."""
 
 
 @dataclass
-class _Wanted:
+class _Desired:
     """A generation that should be running."""
 
     spec: GenerationSpec
     delays: Iterator[float]
-    starts: int = 0  # how often a child was told to start it: before the first it holds no slots
+    starts: int = 0  # start commands sent; it holds slots from the first one on
     started: Started | None = None
     failed: Failed | None = None
-    committed: Progress | None = None  # what it has read so far
-    commits: int = 0  # since it was last started
+    committed: EpochCommitted | None = None  # the last epoch
+    commits: int = 0  # since the last start
     timer: threading.Timer | None = None
 
     def slots(self, shuffle_partitions: int) -> int:
         at_build, found = self.spec.slots(shuffle_partitions), self.committed
-        partitions = len(found.left) + len(found.right) if found else 0  # topics may grow
+        partitions = len(found.left) + len(found.right) if found else 0  # topics may have gained partitions
         return max(at_build, partitions + shuffle_partitions) if at_build else 0
 
-    def made_progress(self, progress: Progress) -> bool:
-        """Whether a commit shows that the query is well: its first may have come before it read anything."""
-        before, self.committed, self.commits = self.committed, progress, self.commits + 1
-        return self.commits > 1 or not before or (before.left, before.right) != (progress.left, progress.right)
+    def commit(self, epoch: EpochCommitted) -> bool:
+        """Notes a commit, and returns whether it shows a healthy query: the first may come before any read."""
+        before, self.committed, self.commits = self.committed, epoch, self.commits + 1
+        return self.commits > 1 or not before or (before.left, before.right) != (epoch.left, epoch.right)
 
     @property
     def lacks_slots(self) -> bool:
-        """Whether it waits to be tried again because there were too few slots."""
-        return self.timer is not None and self.failed is not None and self.failed.condition == LACKING
+        """Whether it waits for a retry because there were too few slots."""
+        return (
+            self.timer is not None
+            and self.failed is not None
+            and self.failed.condition == NotEnoughSlotsError.condition
+        )
 
     def cancel_retry(self) -> None:
         if self.timer:
@@ -76,25 +78,25 @@ class _Wanted:
 
 
 class Engine:
-    """Starts and stops generations in a child process that is started again whenever it dies.
+    """Starts and stops generations in a child process that is restarted whenever it dies.
 
-    A wanted generation comes back by itself: after the child's death, and after a failure that may heal.
-    Every event is passed to the listener, in order, on one thread.
+    A generation that was started is restarted after the child's death and after a temporary failure, until it is
+    stopped. Every event is passed to the event handler, in order, on one thread.
     """
 
     def __init__(
         self,
         settings: EngineSettings,
-        listener: Listener | None = None,
+        on_event: EventHandler | None = None,
         delays: Delays = growing,
         program: Sequence[str] = PROGRAM,
     ) -> None:
         self._settings = settings
-        self._listener = listener or _nobody
+        self._on_event = on_event or _ignore
         self._delays = delays
         self._program = program
         self._changed = threading.Condition()
-        self._wanted: dict[int, _Wanted] = {}
+        self._desired: dict[int, _Desired] = {}
         self._stopping: set[int] = set()
         self._unreleased: set[int] = set()
         self._ready: Ready | None = None
@@ -107,22 +109,23 @@ class Engine:
         self._keeper = threading.Thread(target=self._keep_alive, name="engine-keeper", daemon=True)
 
     def open(self, timeout_s: float = 120) -> Ready:
-        """Starts the child process and waits until Spark answers; raises as soon as it is known not to."""
-        find_java(), jar_paths("connector"), operator_jar()  # what is missing is said here, not on the keeper's thread
+        """Starts the child process and waits until Spark is ready; raises as soon as that has failed."""
+        # What is missing is reported here, not on the keeper's thread.
+        find_java(), jar_paths("connector"), operator_jar()
         self._keeper.start()
         with self._changed:
             self._changed.wait_for(lambda: self._ready or self._death or self._closing.is_set(), timeout_s)
             ready, death = self._ready, self._death
         if ready:
             return ready
-        closed = "it was closed meanwhile" if self._closing.is_set() else ""
+        closed = "it was closed while it was starting" if self._closing.is_set() else ""
         self.close()
-        why = death.reason if death else closed or f"no answer within {timeout_s:g} s"
-        raise EngineError(f"Spark did not start: {why}.", f"Its log: {self._settings.log or 'on standard error'}.")
+        why = death.reason if death else closed or f"it did not respond within {timeout_s:g} s"
+        raise EngineError(f"Spark did not start: {why}.", f"Read its log: {self._settings.log or 'on standard error'}.")
 
-    def listen(self, listener: Listener | None) -> None:
-        """Passes every further event to this listener instead of the one before; None for nobody."""
-        self._listener = listener or _nobody
+    def listen(self, on_event: EventHandler | None) -> None:
+        """Passes all further events to this handler instead of the previous one; None ignores them."""
+        self._on_event = on_event or _ignore
 
     @property
     def pid(self) -> int | None:
@@ -133,58 +136,60 @@ class Engine:
     def running(self) -> frozenset[int]:
         """The generations that should be running."""
         with self._changed:
-            return frozenset(self._wanted)
+            return frozenset(self._desired)
 
-    def has_begun_again(self, generation: int) -> bool:
-        """Whether its query was started more than once; known before anything that the second start writes."""
+    def was_restarted(self, generation: int) -> bool:
+        """Returns whether its query was started more than once; true before the second start writes anything."""
         with self._changed:
-            wanted = self._wanted.get(generation)
-            return wanted is not None and wanted.starts > 1
+            desired = self._desired.get(generation)
+            return desired is not None and desired.starts > 1
 
     def free_slots(self) -> int | None:
-        """Task slots that no generation holds; None while Spark is not there."""
+        """Counts the task slots that no generation holds; None while Spark is not running."""
         with self._changed:
             return self._free_slots()
 
     def start(self, spec: GenerationSpec, timeout_s: float = 60) -> Started:
-        """Starts a generation's query; raises if there are too few slots or Spark refuses the plan.
+        """Starts a generation's query; raises if there are too few slots or Spark rejects the plan.
 
-        A cluster's executors come after its start, and after one was lost: then slots are waited for.
+        On a cluster, executors connect some time after its start or after a loss; until then it waits for slots.
         """
         number = spec.generation
         with self._changed:
-            self._changed.wait_for(lambda: self._ready or self._closing.is_set(), timeout_s)  # it may be coming back
+            self._changed.wait_for(lambda: self._ready or self._closing.is_set(), timeout_s)  # it may be restarting
             if self._ready is None:
-                raise EngineError(f"Spark is not there to start generation {number}.")
-            if number in self._wanted:
+                raise EngineError(f"Generation {number} did not start: Spark is not running.")
+            if number in self._desired:
                 raise EngineError(f"Generation {number} is running already.")
-            wanted = self._wanted[number] = _Wanted(spec, self._delays())
+            desired = self._desired[number] = _Desired(spec, self._delays())
             try:
-                self._await_slots(wanted)
+                self._await_slots(desired)
             except EngineError:
                 self._drop(number)
                 raise
-            self._tell_to_start(wanted)
-            self._changed.wait_for(lambda: wanted.started or wanted.failed or not self._is_wanted(wanted), timeout_s)
-            if wanted.started:
-                return wanted.started
-            if not self._is_wanted(wanted):
+            self._send_start(desired)
+            self._changed.wait_for(
+                lambda: desired.started or desired.failed or not self._is_desired(desired), timeout_s
+            )
+            if desired.started:
+                return desired.started
+            if not self._is_desired(desired):
                 raise EngineError(f"Generation {number} was stopped before it had started.")
             self._drop(number)
-        if wanted.failed:
-            failed = wanted.failed
+        if desired.failed:
+            failed = desired.failed
             what = f"Generation {number} did not start: {failed.message}"
             raise QueryFailedError(what, reason=failed.condition, retriable=failed.retriable)
         self.stop(number)
         raise EngineError(f"Generation {number} did not start within {timeout_s:g} s.")
 
     def stop(self, generation: int, timeout_s: float = 30) -> None:
-        """Ends a generation's query and waits for it; nothing to do if it does not run."""
+        """Ends a generation's query and waits for its end; does nothing if it does not run."""
         with self._changed:
             self._drop(generation)
-            self._changed.notify_all()  # whoever still waits for it to start
+            self._changed.notify_all()  # a start that still waits
             if not self._send(command("stop", generation=generation)):
-                return  # without a child no query runs and no producer is open
+                return  # without a child, no query runs and no producer is open
             self._stopping.add(generation)
             self._unreleased.add(generation)
             stopped = self._changed.wait_for(lambda: generation not in self._stopping, timeout_s)
@@ -192,24 +197,24 @@ class Engine:
             raise EngineError(f"Generation {generation} did not stop within {timeout_s:g} s.")
 
     def restart(self, generation: int) -> None:
-        """Ends a query that stands still and starts it again; with all of Spark, if it cannot be ended.
+        """Restarts a stalled query, or all of Spark if the query does not stop.
 
-        It stays wanted all the while: if the new start fails it is retried, and whoever stops it meanwhile prevents it.
+        If the new start fails it is retried; ``stop`` during the restart prevents the start.
         """
         with self._changed:
-            wanted = self._wanted.get(generation)
-            if wanted is None:
+            desired = self._desired.get(generation)
+            if desired is None:
                 return
-            wanted.cancel_retry()
+            desired.cancel_retry()
             if not self._send(command("stop", generation=generation)):
-                return  # the next child is told to start it
+                return  # the next child will start it
             self._stopping.add(generation)
             stopped = self._changed.wait_for(lambda: generation not in self._stopping, HUNG_S)
-            if stopped and self._is_wanted(wanted):
-                self._tell_to_start(wanted)
+            if stopped and self._is_desired(desired):
+                self._send_start(desired)
             child = self._child
         if not stopped and child is not None:
-            child.end(0)  # the next one is told to start all that is wanted
+            child.end(0)  # the next one starts all desired generations
 
     def wait_released(self, generation: int, timeout_s: float = RELEASE_S + 5) -> bool:
         """Waits until a stopped generation's producer is closed, so that its changelog may be deleted."""
@@ -217,10 +222,10 @@ class Engine:
             return self._changed.wait_for(lambda: generation not in self._unreleased, timeout_s)
 
     def close(self, timeout_s: float = 10) -> None:
-        """Ends the child process, by force if it does not end in time."""
+        """Ends the child process, and kills it if that takes too long."""
         self._closing.set()
         with self._changed:
-            for generation in list(self._wanted):
+            for generation in list(self._desired):
                 self._drop(generation)
             child = self._child
             self._changed.notify_all()
@@ -240,56 +245,58 @@ class Engine:
         if self._ready is None:
             return None
         shuffle = self._ready.shuffle_partitions
-        return self._ready.slots - sum(wanted.slots(shuffle) for wanted in self._wanted.values() if wanted.starts)
+        return self._ready.slots - sum(desired.slots(shuffle) for desired in self._desired.values() if desired.starts)
 
-    def _await_slots(self, wanted: _Wanted) -> None:
-        """Returns when there are enough slots, or when it is no longer wanted; raises if none are to come."""
-        while self._is_wanted(wanted):
+    def _await_slots(self, desired: _Desired) -> None:
+        """Waits until there are enough slots or it is no longer desired; raises if no more can come."""
+        while self._is_desired(desired):
             free = self._free_slots()
             if self._ready is None or free is None:
-                raise EngineError(f"Spark ended before generation {wanted.spec.generation} had slots to start in.")
-            needed = wanted.slots(self._ready.shuffle_partitions)
+                raise EngineError(
+                    f"Generation {desired.spec.generation} did not start: Spark ended while it waited for slots."
+                )
+            needed = desired.slots(self._ready.shuffle_partitions)
             if needed <= free:
                 return
             if (left := self._arrivals_end - time.monotonic()) <= 0:
                 raise NotEnoughSlotsError(needed, free)
             self._changed.wait(left)
 
-    def _is_wanted(self, wanted: _Wanted) -> bool:
-        return self._wanted.get(wanted.spec.generation) is wanted
+    def _is_desired(self, desired: _Desired) -> bool:
+        return self._desired.get(desired.spec.generation) is desired
 
-    def _tell_to_start(self, wanted: _Wanted) -> None:
-        wanted.cancel_retry()
-        if self._is_wanted(wanted):
-            wanted.starts += 1
-            self._send(command("start", spec=to_wire(wanted.spec)))
+    def _send_start(self, desired: _Desired) -> None:
+        desired.cancel_retry()
+        if self._is_desired(desired):
+            desired.starts += 1
+            self._send(command("start", spec=to_wire(desired.spec)))
 
     def _drop(self, generation: int) -> None:
-        if wanted := self._wanted.pop(generation, None):
-            wanted.cancel_retry()
+        if desired := self._desired.pop(generation, None):
+            desired.cancel_retry()
 
     def _send(self, line: bytes) -> bool:
-        """Tells the child; false if there is none to tell. The next one is told all that is wanted."""
+        """Sends a command to the child; false if there is none. The next one will start all desired generations."""
         return self._ready is not None and self._child is not None and self._child.send(line)
 
     def _keep_alive(self) -> None:
         delays = self._delays()
         while not self._closing.is_set():
             self._healthy, begin = False, time.monotonic()
-            died = self._live_once()
+            died = self._run_child()
             with self._changed:
                 self._death = died
                 self._forget_child()
                 self._changed.notify_all()
             if self._closing.is_set():
                 return
-            self._tell(died)
+            self._notify(died)
             if self._healthy or time.monotonic() - begin > HEALTHY_S:
                 delays = self._delays()
             self._closing.wait(next(delays))
 
-    def _live_once(self) -> Died:
-        """One child's life, from start to end."""
+    def _run_child(self) -> Died:
+        """Runs one child, from start to end."""
         try:
             self._child = child = Child(self._settings, self._program)
         except (OSError, EvertableError) as error:
@@ -298,68 +305,68 @@ class Engine:
             child.end(0)
         for event in child.events():
             with self._changed:
-                self._take(event)
+                self._apply(event)
                 self._changed.notify_all()
-            self._tell(event)
-        return child.died()
+            self._notify(event)
+        return child.wait_ended()
 
     def _forget_child(self) -> None:
-        """With the process, its queries and producers are gone."""
+        """Forgets the queries and producers that ended with the child."""
         self._ready = None
         self._stopping.clear()
         self._unreleased.clear()
 
-    def _tell(self, event: EngineEvent) -> None:
+    def _notify(self, event: EngineEvent) -> None:
         try:
-            self._listener(event)
-        except Exception:  # a listener's fault must not end the thread that keeps the engine alive
-            log.exception("A listener failed on %s", event)
+            self._on_event(event)
+        except Exception:  # a faulty handler must not end the thread that keeps the engine alive
+            log.exception("The event handler failed on %s", event)
 
-    def _take(self, event: EngineEvent) -> None:
+    def _apply(self, event: EngineEvent) -> None:
         match event:
             case Ready():
                 self._ready = event
                 self._arrivals_end = time.monotonic() + self._arrival_s
-                for each in self._wanted.values():
+                for each in self._desired.values():
                     if each.starts:
-                        self._tell_to_start(each)
+                        self._send_start(each)
             case TaskSlots(slots) if self._ready:
                 self._ready = replace(self._ready, slots=slots)
                 self._arrivals_end = time.monotonic() + self._arrival_s
-                self._try_those_that_lack_slots()
+                self._retry_those_lacking_slots()
             case Started(generation):
-                if wanted := self._wanted.get(generation):
-                    wanted.started, wanted.commits = event, 0
-            case Progress(generation):
-                if (wanted := self._wanted.get(generation)) and wanted.made_progress(event):
-                    self._healthy, wanted.delays = True, self._delays()
+                if desired := self._desired.get(generation):
+                    desired.started, desired.commits = event, 0
+            case EpochCommitted(generation):
+                if (desired := self._desired.get(generation)) and desired.commit(event):
+                    self._healthy, desired.delays = True, self._delays()
             case Failed(generation):
-                if wanted := self._wanted.get(generation):
-                    self._take_failure(wanted, event)
+                if desired := self._desired.get(generation):
+                    self._schedule_retry(desired, event)
             case Stopped(generation):
                 self._stopping.discard(generation)
-                self._try_those_that_lack_slots()
+                self._retry_those_lacking_slots()
             case Released(generation):
                 self._unreleased.discard(generation)
 
-    def _take_failure(self, wanted: _Wanted, failure: Failed) -> None:
-        wanted.failed = failure
-        if not (wanted.started and failure.retriable):
+    def _schedule_retry(self, desired: _Desired, failure: Failed) -> None:
+        desired.failed = failure
+        if not (desired.started and failure.retriable):
             return
-        wanted.timer = threading.Timer(next(wanted.delays), self._start_again, (wanted,))
-        wanted.timer.daemon = True
-        wanted.timer.start()
+        desired.timer = threading.Timer(next(desired.delays), self._retry, (desired,))
+        desired.timer.daemon = True
+        desired.timer.start()
 
-    def _start_again(self, wanted: _Wanted) -> None:
+    def _retry(self, desired: _Desired) -> None:
         with self._changed:
-            self._tell_to_start(wanted)
+            self._send_start(desired)
 
-    def _try_those_that_lack_slots(self) -> None:
-        """Not when their time has come, but now: there may be enough slots."""
-        for wanted in self._wanted.values():
-            if wanted.lacks_slots:
-                self._tell_to_start(wanted)
+    def _retry_those_lacking_slots(self) -> None:
+        """Retries at once instead of after the delay: there may be enough slots now."""
+        for desired in self._desired.values():
+            if desired.lacks_slots:
+                self._send_start(desired)
 
 
-def _nobody(_: EngineEvent) -> None:
-    """Listens to nothing."""
+def _ignore(_: EngineEvent) -> None:
+    """Ignores an event."""

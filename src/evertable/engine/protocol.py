@@ -1,7 +1,7 @@
 """The line protocol between the orchestrator's side and the engine's child process: one JSON object a line.
 
 orchestrator                      engine
-    │ ── open {master, jars, spark} ──► │   first, once
+    │ ── open {master, jars, spark} ──► │   once, first
     │ ◄───────────────────────── ready ─ │
     │ ── start {spec} ────────────────► │
     │ ◄─────────────────────── started ─ │   or failed
@@ -23,7 +23,7 @@ import orjson
 
 @dataclass(frozen=True)
 class Ready:
-    """Spark is up; ``slots`` are those of the executors that are there by now."""
+    """Spark is up; ``slots`` counts those of the executors that are connected already."""
 
     spark: str
     slots: int
@@ -38,8 +38,8 @@ class Started:
 
 
 @dataclass(frozen=True)
-class Progress:
-    """An epoch was committed; ``left`` and ``right`` map partitions to the offset behind the last one read."""
+class EpochCommitted:
+    """An epoch was committed; ``left`` and ``right`` map partitions to the offset after the last one read."""
 
     generation: int
     epoch: int
@@ -49,7 +49,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Failed:
-    """A query ended with an error; ``retriable`` if starting it again on its checkpoint may help."""
+    """A query ended with an error; ``retriable`` if restarting it from its checkpoint may help."""
 
     generation: int
     condition: str
@@ -59,7 +59,7 @@ class Failed:
 
 @dataclass(frozen=True)
 class TaskSlots:
-    """A cluster's executors came or went: so many task slots there are now, free or not."""
+    """A cluster's executors came or went; ``slots`` counts all task slots, free or not."""
 
     slots: int
 
@@ -76,27 +76,35 @@ class Released:
 
 @dataclass(frozen=True)
 class Died:
-    """The child process could not be started or ended; said by the orchestrator's side, never sent."""
+    """The child process could not be started, or has ended; raised by the orchestrator's side, never sent."""
 
     reason: str
 
 
-EngineEvent = Ready | Started | Progress | Failed | TaskSlots | Stopped | Released | Died
+EngineEvent = Ready | Started | EpochCommitted | Failed | TaskSlots | Stopped | Released | Died
 
-_SENT = {cls.__name__.lower(): cls for cls in (Ready, Started, Progress, Failed, TaskSlots, Stopped, Released)}
+_WIRE: dict[str, type[Ready | Started | EpochCommitted | Failed | TaskSlots | Stopped | Released]] = {
+    "ready": Ready,
+    "started": Started,
+    "progress": EpochCommitted,
+    "failed": Failed,
+    "slots": TaskSlots,
+    "stopped": Stopped,
+    "released": Released,
+}
+_NAMES: dict[type[EngineEvent], str] = {kind: name for name, kind in _WIRE.items()}
 
 
 def encode(event: EngineEvent) -> bytes:
-    """The event as a line."""
-    fields = asdict(event)
-    return orjson.dumps({"event": type(event).__name__.lower(), **fields}, option=orjson.OPT_NON_STR_KEYS) + b"\n"
+    """Encodes an event as a line."""
+    return orjson.dumps({"event": _NAMES[type(event)], **asdict(event)}, option=orjson.OPT_NON_STR_KEYS) + b"\n"
 
 
 def decode(line: bytes) -> EngineEvent:
-    """The event that a line carries; ValueError if it carries none."""
+    """Decodes a line; raises ValueError if it is no event."""
     try:
         fields = orjson.loads(line)
-        cls = _SENT[fields.pop("event")]
+        cls = _WIRE[fields.pop("event")]
         for side in ("left", "right"):
             if side in fields:
                 fields[side] = {int(partition): offset for partition, offset in fields[side].items()}
@@ -107,5 +115,5 @@ def decode(line: bytes) -> EngineEvent:
 
 
 def command(do: str, **fields: Any) -> bytes:
-    """A command as a line."""
+    """Encodes a command as a line."""
     return orjson.dumps({"do": do, **fields}, option=orjson.OPT_NON_STR_KEYS) + b"\n"

@@ -1,8 +1,8 @@
-"""The folder for temporary files of one life of the engine: Python's, the JVM's and Spark's own.
+"""The folder for temporary files of one run of the engine: Python's, the JVM's and Spark's.
 
-The owner makes it, and removes it after the child process has ended. If the owner was killed, the child removes it; and
-if Spark does not end in time, a process that outlives both: ``python -m evertable.engine.scratch FOLDER GROUP``. If all
-of them were killed at once, the next one to start on this machine does: owner and child hold the folder locked.
+The owner creates it, and removes it after the child process has ended. If the owner was killed, the child removes it.
+If Spark does not end in time, a process that outlives both does: ``python -m evertable.engine.scratch FOLDER GROUP``.
+If all of them were killed, the next engine on this machine does: a folder that no process holds locked is left over.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from pathlib import Path
 
 PREFIX = "evertable-spark-"
 TRIES = 30
-TERM_S = 3.0  # for a JVM to end when it is asked to
+TERM_S = 3.0  # for a JVM to end after SIGTERM
 
 
-def make() -> tuple[Path, int]:
-    """A new folder, and an open file: for as long as any process holds that open, nobody sweeps the folder."""
+def create() -> tuple[Path, int]:
+    """Creates a folder and returns it with an open file; while any process holds that open, the folder is kept."""
     sweep(Path(tempfile.gettempdir()))
     while True:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-        with suppress(BlockingIOError, FileNotFoundError):  # swept before it was held
-            return folder, _hold(folder)
+        with suppress(BlockingIOError, FileNotFoundError):  # swept before it was locked
+            return folder, _lock(folder)
 
 
 def sweep(parent: Path) -> None:
-    """Removes folders that nobody holds: all their processes were killed at once, or the machine went down."""
+    """Removes folders that no process holds locked, left over from a crash."""
     for folder in parent.glob(f"{PREFIX}*"):
-        with suppress(OSError):  # held, gone, another user's, or where there are no locks
+        with suppress(OSError):  # locked, gone, another user's, or on a file system without locks
             file = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -45,7 +45,7 @@ def sweep(parent: Path) -> None:
                 os.close(file)
 
 
-def _hold(folder: Path) -> int:
+def _lock(folder: Path) -> int:
     file = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -53,13 +53,13 @@ def _hold(folder: Path) -> int:
     except (BlockingIOError, FileNotFoundError):
         os.close(file)
         raise
-    except OSError:  # there are no locks here, and so no sweeping
+    except OSError:  # a file system without locks; nothing is swept there
         pass
     return file
 
 
 def remove(folder: Path) -> None:
-    """Removes it with all that is in it; a killed JVM ends a moment later, and writes until then."""
+    """Removes a folder and its contents; retries, since a killed JVM may still write for a moment."""
     if not folder.name.startswith(PREFIX):
         raise ValueError(f"{folder} is no scratch folder")
     for _ in range(TRIES):
@@ -70,16 +70,16 @@ def remove(folder: Path) -> None:
 
 
 def remove_from_outside(folder: Path) -> None:
-    """Leaves it to another process to end this one's group, Spark included, and to remove the folder then."""
-    if os.getpgrp() != os.getpid():  # started by hand, in the group of something else
+    """Starts a process that ends this one's group, including Spark, and then removes the folder."""
+    if os.getpgrp() != os.getpid():  # started by hand, in the process group of another program
         return
     command = [sys.executable, "-m", "evertable.engine.scratch", str(folder), str(os.getpgrp())]
     subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
 
 
 def end(group: int) -> None:
-    """Ends a group of processes, by force those that do not end in time."""
-    with suppress(ProcessLookupError):  # there is none of them any more
+    """Ends a process group, and kills what does not end in time."""
+    with suppress(ProcessLookupError):  # all of them have ended
         os.killpg(group, signal.SIGTERM)
         for _ in range(int(TERM_S / 0.1)):
             time.sleep(0.1)

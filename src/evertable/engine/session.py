@@ -5,21 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from evertable.engine import spark_internals
 from evertable.secrets import looks_secret, suggests_secret
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PRODUCER_IDLE_S = 30  # Spark closes a producer that has been idle for so long; making a new one delays a record
-CLOSING_S = 15  # by then it is closed, wherever it was
+PRODUCER_IDLE_S = 30  # after which Spark closes an idle producer; a new one would delay the next record
+CLOSING_S = 15  # how long that takes at most, on any executor
 RELEASE_S = PRODUCER_IDLE_S + CLOSING_S
 PRODUCER_IDLE = "spark.kafka.producer.cache.timeout"
 
-LOCAL_SLOTS = 256  # threads, mostly waiting: real-time mode keeps every task of every running generation
+LOCAL_SLOTS = 256  # threads, mostly idle: in real-time mode every task of every generation keeps its own
 
-# Throughput counts here, and pauses of a small heap are short; a JVM out of memory is better started anew.
+# Throughput matters most, and a small heap pauses briefly; a JVM that is out of memory is better restarted.
 JAVA_OPTIONS = "-XX:+UseParallelGC -XX:+ExitOnOutOfMemoryError"
 
 # fmt: off
@@ -32,60 +33,54 @@ SETTINGS: dict[str, str] = {
     "spark.executor.extraJavaOptions": JAVA_OPTIONS,
     "spark.locality.wait": "0",
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.adaptive.enabled": "false",  # re-planning is for batches
+    "spark.sql.adaptive.enabled": "false",  # plans are not changed while a stream runs
     "spark.sql.shuffle.partitions": "2",
-    "spark.sql.optimizer.avoidDoubleFilterEval": "true",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.streaming.minBatchesToRetain": "2",
-    "spark.sql.streaming.checkpointFileManagerClass":
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
     # State: RocksDB, which writes only what changed at the end of an epoch.
     "spark.sql.streaming.stateStore.providerClass":
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",  # counting costs a read for each write
-    "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
-    # History of jobs and queries, which nobody reads without the UI; by default the last 1,000 are kept.
+    # History of jobs and queries, useless without the UI; by default the last 1,000 are kept.
     "spark.ui.retainedJobs": "10",
     "spark.ui.retainedStages": "10",
     "spark.ui.retainedTasks": "1000",
     "spark.sql.ui.retainedExecutions": "10",
-    # The state stores of a query that has ended (RocksDB, files, threads) are closed by the second run of this task.
+    # The second run of this task closes the state stores (RocksDB, files, threads) of a query that has ended.
     "spark.sql.streaming.stateStore.maintenanceInterval": "5s",
-    # An ended generation's producer must be closed before its changelog is deleted, or it would create the topic again.
-    # child.py closes it at once where it can; on a cluster, this timeout does.
+    # An ended generation's producer must be closed before its changelog is deleted, or it could recreate the topic.
+    # In local mode child.py closes it at once; on a cluster, this timeout does.
     PRODUCER_IDLE: f"{PRODUCER_IDLE_S}s",
     "spark.kafka.producer.cache.evictorThreadRunInterval": "1s",
     # An ended generation's consumers hold sockets and fetched records. Each run of the evictor checks ten consumers,
-    # so it must run often. A running query's consumers are in use, but for the moment between two epochs.
+    # so it must run often. A running query's consumers are in use except between two epochs.
     "spark.kafka.consumer.cache.timeout": "10s",
     "spark.kafka.consumer.cache.evictorThreadRunInterval": "1s",
     "spark.kafka.consumer.fetchedData.cache.timeout": "10s",
     "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "1s",
-    # Shuffle: rows cross at once instead of waiting for a buffer to fill (45 ms by default).
-    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "2",
-    "spark.shuffle.streaming.networkBufferSize": "65536",  # holds a pack: larger rows are not counted as what they take
-    # What real-time mode refuses, and a cluster's own defaults may ask for.
+    # Real-time mode rejects these, and a cluster's defaults may set them.
     "spark.dynamicAllocation.enabled": "false",
     "spark.speculation": "false",
-    # What fails fails the query, in micro-batches as in real-time mode. A task or stage that Spark tried again by
-    # itself would leave rows of two tries in the changelog, and nobody would know (docs/CHANGELOG-FORMAT.md).
+    # A failed task fails the query, in both modes. If Spark retried it, the changelog would hold rows of both attempts,
+    # and readers could not know (docs/CHANGELOG-FORMAT.md).
     "spark.task.maxFailures": "1",
     "spark.stage.maxConsecutiveAttempts": "1",
+    **spark_internals.SETTINGS,
 }
 
 LOCAL_SETTINGS: dict[str, str] = {
-    "spark.driver.host": "127.0.0.1",  # a cluster's executors must reach the driver by its own name
-    # Not so the streaming shuffle, which listens on all interfaces: docs/SECURITY.md, "Ports of Spark".
+    "spark.driver.host": "127.0.0.1",  # on a cluster, executors reach the driver by its name
+    # The streaming shuffle ignores this and listens on all interfaces: docs/SECURITY.md, "Ports of Spark".
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.rpc.netty.dispatcher.numThreads": "8",  # by default one for each of the 256 slots
-    "spark.shuffle.streaming.checksum.enabled": "false",  # the bytes never leave this machine's memory
+    **spark_internals.LOCAL_SETTINGS,
 }
 # fmt: on
 
 
 def slots_of(master: str) -> tuple[str, int | None]:
-    """The master with enough slots, and how many; None where a cluster decides."""
+    """Returns the master with enough slots, and their number; None where a cluster decides."""
     spelled = "local[*]" if master == "local" else master
     match = re.fullmatch(r"local\[\s*(\d+|\*)\s*(,\s*\d+\s*)?\]", spelled)
     if match is None:
@@ -95,25 +90,17 @@ def slots_of(master: str) -> tuple[str, int | None]:
 
 
 def is_cluster(master: str) -> bool:
-    """Whether executors are processes of their own, which come and go."""
+    """Returns whether executors are separate processes, which come and go."""
     return slots_of(master)[1] is None
 
 
-def slots_now(spark: SparkSession) -> int:
-    """Task slots of the executors that are there, free or not."""
-    context: Any = spark.sparkContext._jsc
-    scala = context.sc()
-    return int(scala.maxNumConcurrentTasks(scala.resourceProfileManager().defaultResourceProfile()))
-
-
 def release_s(spark: SparkSession) -> float:
-    """Seconds after which the producer of a query that has ended is closed, on whichever executor it was."""
-    context: Any = spark.sparkContext._jsc
-    return float(context.sc().conf().getTimeAsSeconds(PRODUCER_IDLE, f"{PRODUCER_IDLE_S}s")) + CLOSING_S
+    """Returns the seconds until Spark has closed the producer of an ended query, on any executor."""
+    return spark_internals.setting_in_seconds(spark, PRODUCER_IDLE, PRODUCER_IDLE_S) + CLOSING_S
 
 
 def create_session(master: str | None, jars: Sequence[Path], overrides: Mapping[str, str]) -> SparkSession:
-    """A session with our settings, then the user's; ``engine.spark`` wins. ``spark-submit`` says the master itself."""
+    """Creates a session; ``overrides`` win over our settings. ``spark-submit`` sets the master, which is None then."""
     from pyspark.sql import SparkSession
 
     settings = dict(SETTINGS)
@@ -124,18 +111,10 @@ def create_session(master: str | None, jars: Sequence[Path], overrides: Mapping[
     if jars:
         settings["spark.jars"] = ",".join(map(str, jars))
     settings |= overrides
-    _launch({name: value for name, value in settings.items() if not (suggests_secret(name) or looks_secret(value))})
+    spark_internals.start_jvm(
+        {name: value for name, value in settings.items() if not (suggests_secret(name) or looks_secret(value))}
+    )
     builder = SparkSession.builder
     for name, value in settings.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
-
-
-def _launch(settings: Mapping[str, str]) -> None:
-    """Starts the JVM: PySpark puts the settings that it knows by then on its command line, where everybody can read."""
-    from pyspark import SparkConf, SparkContext
-
-    conf = SparkConf(loadDefaults=False)
-    for name, value in settings.items():
-        conf.set(name, value)
-    SparkContext._ensure_initialized(conf=conf)

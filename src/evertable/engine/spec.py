@@ -1,4 +1,4 @@
-"""What one generation's query needs to know, in plain values that travel over the line protocol."""
+"""The description of one generation's query, in plain values that fit the line protocol."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ Trigger = Literal["realtime", "microbatch"]
 
 @dataclass(frozen=True)
 class SourceSpec:
-    """One side of the join; ``past`` has the last offset of each partition that is read before anybody is shown it."""
+    """One side of the join; ``past`` has the last offset of each partition's backlog."""
 
     name: str
     topic: str
     key: str
     columns: tuple[Column, ...]
     start: Mapping[int, int]
-    kafka: Mapping[str, str]  # in Java's dialect; may hold secrets
+    kafka: Mapping[str, str]  # as the Java client spells them; may hold secrets
     past: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class GenerationSpec:
-    """One generation's query: both sides, the join, and where its changelog and checkpoint are."""
+    """One generation's query: both sides, the join, the changelog and the checkpoint."""
 
     generation: int
     left: SourceSpec
@@ -41,24 +41,24 @@ class GenerationSpec:
     trigger: Trigger = "realtime"
     interval_s: int = 30
     paced_until_ms: int = 0
-    """Since 1970; until then, what the topics held at the build is read no faster than leaves room for others."""
+    """Until this time (epoch milliseconds), the backlog is read slowly enough to leave room for other generations."""
 
     def slots(self, shuffle_partitions: int) -> int:
-        """Task slots the query holds while it runs: in real-time mode every task of every stage runs at once."""
+        """Counts the task slots that the query holds: in real-time mode all tasks of all stages run at once."""
         if self.trigger == "microbatch":
-            return 0  # its tasks come and go, and wait for a slot where none is free
+            return 0  # its tasks are short, and wait for a free slot
         return len(self.left.start) + len(self.right.start) + shuffle_partitions
 
 
 def local_path(checkpoint: str) -> Path | None:
-    """Where a checkpoint is in the local file system, also as a URI (``file:/a``, ``file:///a``); None if elsewhere."""
+    """Returns a checkpoint's local path, also from a URI (``file:/a``, ``file:///a``); None if it is not local."""
     if checkpoint.startswith("file:"):
         return Path("/" + checkpoint.removeprefix("file:").lstrip("/"))
     return None if "://" in checkpoint else Path(checkpoint)
 
 
 def to_wire(spec: GenerationSpec) -> dict[str, Any]:
-    """The spec as JSON values."""
+    """Returns the spec as JSON values."""
     wire = asdict(spec)
     for side in ("left", "right"):
         source: SourceSpec = getattr(spec, side)
@@ -69,7 +69,7 @@ def to_wire(spec: GenerationSpec) -> dict[str, Any]:
 
 
 def from_wire(wire: Mapping[str, Any]) -> GenerationSpec:
-    """The spec that ``to_wire`` wrote."""
+    """Reads what ``to_wire`` returned."""
     sides = {side: _source_from_wire(wire[side]) for side in ("left", "right")}
     return GenerationSpec(**{**wire, **sides, "join": JoinType(wire["join"])})
 

@@ -54,7 +54,7 @@ def read_control(
 
 
 def _report(start: ControlStart, name: str, report: Callable[[str, str], None]) -> None:
-    if start.made_again:
+    if start.is_recreated:
         report("WARN", f"The control topic '{name}' was made again; it is read anew")
     if start.from_end:
         why = "what it holds by now may have been sent to other apps"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from evertable.background import run_in_background
 from evertable.changelog.schema import Side
 from evertable.config import Config
-from evertable.control.messages import Condition, ControlMessage, Folded, Rejected, Resolved, keys_of, resolve
+from evertable.control.messages import Condition, ControlMessage, FoldedMessages, Rejected, Resolved, keys_of, resolve
 from evertable.errors import NotReadyError
 from evertable.generations.events import Answer, Checked, EventQueue, Message
 from evertable.generations.lifecycle import Lifecycle
@@ -65,7 +65,7 @@ class MessageQueue:
         self._next_offsets: dict[int, ControlOffset] = {}
         """By partition of the control topic, the offset behind the last message that was decided."""
 
-    def recall(self, folded: Folded, topic_id: str | None) -> MessageId | None:
+    def recall(self, folded: FoldedMessages, topic_id: str | None) -> MessageId | None:
         """Takes over messages that came before the start; returns the newest valid one, to be settled."""
         newest: MessageId | None = None
         for record, verdict in folded.verdicts:

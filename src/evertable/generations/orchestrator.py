@@ -18,7 +18,7 @@ import structlog
 
 from evertable.background import run_in_background
 from evertable.control.messages import keys_of
-from evertable.engine.protocol import Died, EngineEvent, Failed, Progress, Started
+from evertable.engine.protocol import Died, EngineEvent, EpochCommitted, Failed, Started
 from evertable.errors import EvertableError, NotEnoughMemoryError, NotEnoughSlotsError
 from evertable.generations.events import (
     Broken,
@@ -274,7 +274,7 @@ class Orchestrator:
         match event:
             case Started(number) if number in self._running:
                 self._running[number].query_started(event)
-            case Progress(number) if number in self._running:
+            case EpochCommitted(number) if number in self._running:
                 self._running[number].made_progress(event)
             case Failed(number, condition, message, retriable) if number in self._running:
                 self._running[number].failed(message)

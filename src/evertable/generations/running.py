@@ -18,7 +18,7 @@ from evertable.changelog.topics import ChangelogTopics
 from evertable.config import Config, Source, SwapMode
 from evertable.engine.committed import Ends, committed_in_checkpoint
 from evertable.engine.process import Engine
-from evertable.engine.protocol import Progress, Started
+from evertable.engine.protocol import EpochCommitted, Started
 from evertable.engine.spec import local_path
 from evertable.errors import EvertableError, NotEnoughMemoryError, TopicRecreatedError
 from evertable.generations.build import Build, Starts, build, committed_records, resume
@@ -118,7 +118,7 @@ class RunningGeneration:
     published: str = ""
     identity: Identity | None = None
     started: Started | None = None
-    progress: Progress | None = None
+    progress: EpochCommitted | None = None
     is_warm: bool = False
     """Whether its tables hold all that the topics held at the build, and these are the topics still."""
     changelog_end: ChangelogEnd | None = None
@@ -159,7 +159,7 @@ class RunningGeneration:
         self.feed = Feed(
             self.built.reader(config),
             self.tables,
-            self.built.caught_up(lambda: self.starts is not None or context.engine.has_begun_again(self.number)),
+            self.built.caught_up(lambda: self.starts is not None or context.engine.was_restarted(self.number)),
             on_caught_up=partial(self._look_once_more, config),
             on_failure=self.on_failure,
             has_room=context.has_room,
@@ -271,7 +271,7 @@ class RunningGeneration:
             if any(ends):
                 self._commits.committed(ends)
 
-    def made_progress(self, progress: Progress) -> None:
+    def made_progress(self, progress: EpochCommitted) -> None:
         """The engine has committed an epoch."""
         self.progress, self.stale, self.fresh = progress, "", time.monotonic()
         if self._commits is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from evertable.changelog.resumption import ChangelogEnd, shortfall
 from evertable.config import Config
-from evertable.control.messages import Folded, fold, keys_of
+from evertable.control.messages import FoldedMessages, fold, keys_of
 from evertable.control.topic import ControlTopic
 from evertable.control.writer import Writer
 from evertable.errors import EvertableError, KafkaUnreachableError
@@ -82,7 +82,7 @@ class Startup:
         for row in self.state.generations:
             self.status_tables.generation(row)
 
-    def fold(self, reading: ControlReading | None) -> Folded:
+    def fold(self, reading: ControlReading | None) -> FoldedMessages:
         """Returns what the control messages since the last start amount to."""
         return fold(() if reading is None else reading.messages, self._last_wiring, keys_of(self.config))
 
@@ -96,7 +96,7 @@ class Startup:
         return life
 
     def first_actions(
-        self, life: Lifecycle, folded: Folded, orchestrator: Orchestrator, control_topic_id: str | None
+        self, life: Lifecycle, folded: FoldedMessages, orchestrator: Orchestrator, control_topic_id: str | None
     ) -> list[Action]:
         """Resumes what was live, if it is what is wanted and can be resumed; else builds what is wanted."""
         live, wanted = self.state.live, folded.wiring

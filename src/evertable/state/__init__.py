@@ -1,1 +1,1 @@
-"""The state topic: what outlives the orchestrator, and the lock that only one of them holds."""
+"""The state topic: what survives a restart of the orchestrator, and the lock that only one of them holds."""

@@ -1,4 +1,4 @@
-"""Finds the apps that have topics on a Kafka cluster, and what is known of each."""
+"""Discovery of the apps that have topics on a Kafka cluster."""
 
 from __future__ import annotations
 
@@ -16,32 +16,31 @@ from evertable.config.names import CONTROL, STATE, OwnTopics
 from evertable.errors import StateFormatError
 from evertable.kafka.consumer import GrouplessConsumer
 from evertable.shutdown import Shutdown
-from evertable.state.ownership import LEASE_S, LEAVING_S, Ownership
-from evertable.state.reading import fold, running_owner, wait_for_leaving
+from evertable.state.ownership import LEASE_S, LEAVING_S, Ownership, fold, running_owner, wait_for_leaving
 from evertable.state.records import Owner
 from evertable.state.state import AppState, StateFold
 from evertable.state.state_log import StateLog
 
 TIMEOUT_S = 10.0
-AT_ONCE = 8
-"""Apps whose state is read at the same time: each may take the whole lease."""
+CONCURRENT_READS = 8
+"""How many apps' states are read at the same time; each may take the whole lease."""
 
 
 @dataclass(frozen=True)
 class InstalledApp:
-    """An app that has topics, and what its state topic says."""
+    """An app that has topics, and the state in its state topic."""
 
     name: str
     topics: tuple[str, ...]
-    """Its state, its changelogs, and the control topic that is its own."""
+    """Its own topics: state, changelogs and control."""
     state: AppState
     running: Owner | None = None
-    """Who runs it just now."""
+    """The owner that runs it now."""
     problem: str = ""
     """Why its state cannot be read; empty if it can."""
 
     def uses(self, topic: str) -> bool:
-        """Whether it reads that topic, as a source or for control messages."""
+        """Returns whether it reads that topic, as a source or for control messages."""
         wirings = [self.state.previous, self.state.live.wiring if self.state.live else None]
         sources = {each for wiring in wirings if wiring for each in (wiring.left_topic, wiring.right_topic)}
         return topic in sources | {record.topic for record in self.state.control.values()}
@@ -50,8 +49,8 @@ class InstalledApp:
 def topics_by_app(names: Iterable[str], prefix: str) -> dict[str, tuple[str, ...]]:
     """Groups Evertable's own topics by app.
 
-    What follows the last dot says what a topic is, so an app's name may have dots itself: ``demo`` and ``demo.x`` never
-    mix. A control topic alone makes no app: it may be anybody's.
+    The part after the last dot is the kind of topic, so an app's name may contain dots: ``demo`` and ``demo.x`` never
+    mix. A control topic alone is not an app: anyone may have created it.
     """
     own = re.compile(rf"{re.escape(prefix)}\.(?P<app>.+)\.(?P<kind>{STATE}|{CONTROL}|g[0-9]+)")
     found: dict[str, list[str]] = {}
@@ -64,26 +63,26 @@ def topics_by_app(names: Iterable[str], prefix: str) -> dict[str, tuple[str, ...
 
 
 def find_apps(kafka: KafkaProperties, prefix: str, wait_s: float = LEASE_S) -> list[InstalledApp]:
-    """Lists the apps by name; an owner that has not left is waited for, for ``wait_s``. KafkaUnreachableError."""
+    """Lists the apps by name; waits up to ``wait_s`` for a heartbeat of owners that have not left."""
     grouped = topics_by_app(topic_names(kafka), prefix)
-    with ThreadPoolExecutor(AT_ONCE, "evertable-apps") as pool:
+    with ThreadPoolExecutor(CONCURRENT_READS, "evertable-apps") as pool:
         found = pool.map(lambda app: _found(kafka, prefix, app, grouped[app], wait_s), grouped)
         return sorted(found, key=lambda app: app.name)
 
 
 def running_now(kafka: KafkaProperties, prefix: str, app: str, wait_s: float = LEASE_S) -> Owner | None:
-    """Returns who runs the app; one that is stopping just now is waited for."""
+    """Returns the owner that runs the app; waits for one that is stopping."""
     ownership = Ownership("")
     with closing(_log(kafka, prefix, app).reader()) as reader:
         fold(reader.to_the_end(), ownership)
         running = running_owner(reader, ownership, None, wait_s, Shutdown())
-        if running is None and any(sign.owner.leaving for sign in ownership.others):
+        if running is None and any(each.owner.leaving for each in ownership.others):
             wait_for_leaving(reader, ownership, LEAVING_S)
         return running
 
 
 def topic_names(kafka: KafkaProperties) -> list[str]:
-    """All topics of the cluster that may be seen; none is made by asking."""
+    """Lists the cluster's topics that this user may see; never creates one."""
     with closing(GrouplessConsumer(kafka.for_librdkafka(Role.CONSUMER), {})) as consumer:
         try:
             return list(consumer.kafka.list_topics(timeout=TIMEOUT_S).topics)

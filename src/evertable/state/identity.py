@@ -1,7 +1,7 @@
 """The identity of a generation: its topics, where they were begun, and the layout of its rows.
 
-A generation that ran before is resumed only if it would be built the same way now. Topics are told apart by the ids
-that Kafka gives them, for a topic that was deleted and made again has the same name and other records.
+A generation is resumed only if it would be built the same way now. Topics are compared by their ids in Kafka, since a
+recreated topic has the same name and other records.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from pydantic import TypeAdapter
 
 @dataclass(frozen=True)
 class SourceIdentity:
-    """One source: its topic, the topic's id (None where Kafka tells none), and where its reading began."""
+    """One source: its topic, the topic's id (None if Kafka has no ids), and where reading began."""
 
     topic: str
     topic_id: str | None
     start: str
-    """As configured: ``earliest``, ``latest`` or a time."""
+    """The configured start: ``earliest``, ``latest`` or a time."""
     offsets: Mapping[int, int]
-    """What that meant, for each partition there was at the build."""
+    """The offsets that this meant at the build, by partition."""
     name: str = ""
-    """The source's; empty in records of earlier versions."""
+    """The source's name; empty in records of earlier versions."""
 
 
 @dataclass(frozen=True)
 class Identity:
-    """Of one generation; ``layout`` holds columns, keys, join and formats as readable texts."""
+    """The identity of one generation; ``layout`` holds columns, keys, join and formats as readable texts."""
 
     left: SourceIdentity
     right: SourceIdentity
@@ -39,7 +39,7 @@ class Identity:
 
     @property
     def sources(self) -> tuple[str, str] | None:
-        """The names of both sources; None if they are unknown."""
+        """The names of both sources; None if unknown."""
         left, right = (
             source.name or self.layout.get(f"{side} source", "").partition(" by ")[0]
             for side, source in (("left", self.left), ("right", self.right))
@@ -48,22 +48,22 @@ class Identity:
 
     @property
     def fingerprint(self) -> str:
-        """The layout as one short hash."""
+        """A short hash of the layout."""
         text = json.dumps(dict(self.layout), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def mismatch(remembered: Identity, now: Identity) -> str | None:
-    """A sentence about the first thing that differs; None if the remembered generation can be resumed.
+    """Describes the first difference in a sentence; None if the remembered generation can be resumed.
 
-    An id that Kafka did not tell, then or now, cannot differ; the offsets are what they were.
+    Unknown ids are not compared, and neither are offsets.
     """
     for was, is_ in ((remembered.left, now.left), (remembered.right, now.right)):
         if was.topic != is_.topic:
             return f"The topic was '{was.topic}' and is '{is_.topic}'."
         if was.topic_id and is_.topic_id and was.topic_id != is_.topic_id:
             return (
-                f"The topic '{is_.topic}' was deleted and made again: its id was {was.topic_id} and is {is_.topic_id}."
+                f"The topic '{is_.topic}' was deleted and recreated: its id was {was.topic_id} and is {is_.topic_id}."
             )
         if was.start != is_.start:
             return f"The start of '{is_.topic}' was {was.start} and is {is_.start}."
@@ -75,13 +75,13 @@ def mismatch(remembered: Identity, now: Identity) -> str | None:
 
 
 def to_json(identity: Identity) -> dict[str, Any]:
-    """The identity as JSON values."""
+    """Returns the identity as JSON values."""
     values: dict[str, Any] = _JSON.dump_python(identity, mode="json")
     return values
 
 
 def from_json(values: Mapping[str, Any]) -> Identity:
-    """The identity that ``to_json`` wrote; ValueError where it did not."""
+    """Reads what ``to_json`` returned; raises ValueError for anything else."""
     return _JSON.validate_python(values)
 
 

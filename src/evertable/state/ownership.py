@@ -1,71 +1,124 @@
-"""Who owns an app, as the state topic tells it: the orchestrator that claimed it last. docs/STATE.md has the rules."""
+"""The owner of an app: the orchestrator that claimed it last, as the state topic records it.
+
+docs/STATE.md has the rules.
+"""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from evertable.state.records import Owner
+from evertable.shutdown import Shutdown
+from evertable.state.records import LastOwner, Owner, StoredRecord, decode, is_about_owners
+from evertable.state.state import StateFold
+
+if TYPE_CHECKING:
+    from evertable.state.state_log import StateReader
 
 LEASE_S = 4.0
-"""How long an owner that says nothing may still be running; it says something every second."""
+"""How long an owner counts as running after its last heartbeat; one is due every second."""
 LEAVING_S = 15.0
-"""How long one that has begun to stop may take."""
+"""How long an owner that has begun to stop may take."""
+POLL_S = 0.1
 
 
 @dataclass(frozen=True)
-class Sign:
-    """The last that was heard of an owner, and when, by the broker's clock."""
+class Heartbeat:
+    """An owner's newest record, with its offset and the broker's timestamp."""
 
     owner: Owner
     offset: int
     at_ms: int
 
     @property
-    def claimed(self) -> int:
-        """Where its claim stands in the topic."""
+    def claim_offset(self) -> int:
+        """The offset of the owner's claim."""
         return self.offset if self.owner.claimed is None else self.owner.claimed
 
 
 class Ownership:
-    """Folds the owners' records, as one of them sees it."""
+    """Folds the owners' records, from the point of view of one of them."""
 
     def __init__(self, own_id: str) -> None:
         self._own_id = own_id
-        self._signs: dict[str, Sign] = {}
-        self._last: Sign | None = None
+        self._heartbeats: dict[str, Heartbeat] = {}
+        self._last_takeover: Heartbeat | None = None
 
-    def heard(self, sign: Sign) -> None:
-        self._signs[sign.owner.key] = sign
+    def add(self, heartbeat: Heartbeat) -> None:
+        self._heartbeats[heartbeat.owner.key] = heartbeat
 
-    def took_over(self, sign: Sign) -> None:
-        """It counts as the successor of those that claimed before, even when it has left."""
-        self._last = sign
+    def add_takeover(self, heartbeat: Heartbeat) -> None:
+        """Notes the owner that took over last; it succeeds earlier claims even after it has left."""
+        self._last_takeover = heartbeat
 
-    def left(self, key: str) -> None:
-        self._signs.pop(key, None)
-
-    @property
-    def own(self) -> Sign | None:
-        return next((sign for sign in self._signs.values() if sign.owner.id == self._own_id), None)
+    def remove(self, key: str) -> None:
+        """Removes an owner that has left."""
+        self._heartbeats.pop(key, None)
 
     @property
-    def others(self) -> list[Sign]:
-        """Those that have not said that they left."""
-        return [sign for sign in self._signs.values() if sign.owner.id != self._own_id]
+    def own(self) -> Heartbeat | None:
+        return next((each for each in self._heartbeats.values() if each.owner.id == self._own_id), None)
 
-    def living(self, since: int) -> Owner | None:
-        """Returns an owner that wrote a sign of life at offset ``since`` or later and has not begun to stop."""
-        found = [sign.owner for sign in self.others if sign.offset >= since and not sign.owner.leaving]
-        return found[0] if found else None
+    @property
+    def others(self) -> list[Heartbeat]:
+        """The other owners that have not left."""
+        return [each for each in self._heartbeats.values() if each.owner.id != self._own_id]
+
+    def running_since(self, offset: int) -> Owner | None:
+        """Returns an owner with a heartbeat at ``offset`` or later that has not begun to stop."""
+        running = (each.owner for each in self.others if each.offset >= offset and not each.owner.leaving)
+        return next(running, None)
 
     def successor(self, claimed: int) -> Owner | None:
-        """Who claimed last of those that are there or took over, if that is after an own claim at ``claimed``."""
-        last = [self._last] if self._last and self._last.owner.id != self._own_id else []
-        later = [sign for sign in (*last, *self.others) if sign.claimed > claimed]
-        return max(later, key=lambda sign: sign.claimed).owner if later else None
+        """Returns the owner with the last claim, if that came after an own claim at offset ``claimed``."""
+        last = [self._last_takeover] if self._last_takeover and self._last_takeover.owner.id != self._own_id else []
+        later = [each for each in (*last, *self.others) if each.claim_offset > claimed]
+        return max(later, key=lambda each: each.claim_offset).owner if later else None
 
     def wait_ms(self, now_ms: int, lease_s: float = LEASE_S, leaving_s: float = LEAVING_S) -> int:
-        """How long the others may still be running, by the broker's clock; 0 if none can be."""
-        patience = {False: lease_s, True: leaving_s}
-        ends = [sign.at_ms + int(patience[sign.owner.leaving] * 1000) for sign in self.others]
+        """Returns how long the others may still be running, by the broker's clock; 0 if none can be."""
+        ends = [each.at_ms + int((leaving_s if each.owner.leaving else lease_s) * 1000) for each in self.others]
         return max(0, max(ends, default=0) - now_ms)
+
+
+def fold(records: Iterable[StoredRecord], ownership: Ownership, memory: StateFold | None = None) -> None:
+    """Folds records about owners into ``ownership`` and, if ``memory`` is given, everything else into that."""
+    for stored in records:
+        if stored.value is None:
+            ownership.remove(stored.key)
+            if memory is not None:
+                memory.forget([stored.key])
+            continue
+        if memory is None and not is_about_owners(stored.key):
+            continue
+        record = decode(stored.key, stored.value)
+        if isinstance(record, Owner):
+            ownership.add(Heartbeat(record, stored.offset, stored.at_ms))
+            continue
+        if isinstance(record, LastOwner):
+            ownership.add_takeover(Heartbeat(record.owner, stored.offset, stored.at_ms))
+        if memory is not None:
+            memory.apply(record)
+
+
+def running_owner(
+    reader: StateReader, ownership: Ownership, memory: StateFold | None, wait_s: float, shutdown: Shutdown
+) -> Owner | None:
+    """Returns an owner that sends a heartbeat within ``wait_s``; None once all have left, stop, or are silent."""
+    since, deadline = reader.next, time.monotonic() + wait_s
+    while any(not each.owner.leaving for each in ownership.others) and time.monotonic() < deadline:
+        if not shutdown.left():
+            return None
+        fold(reader.poll(POLL_S), ownership, memory)
+        if running := ownership.running_since(since):
+            return running
+    return None
+
+
+def wait_for_leaving(reader: StateReader, ownership: Ownership, wait_s: float) -> None:
+    """Waits until stopping owners have left; one that has not after ``wait_s`` counts as dead."""
+    deadline = time.monotonic() + wait_s
+    while ownership.others and time.monotonic() < deadline:
+        fold(reader.poll(POLL_S), ownership)

@@ -1,6 +1,6 @@
-"""What the state topic holds: one JSON record for each thing to remember, as docs/STATE.md has it.
+"""The records of the state topic, in JSON; docs/STATE.md documents the format.
 
-The key says what a record is about (``live``, ``verdict/0/17``), the value what is so; the newest of a key counts.
+The key names what a record describes (``live``, ``verdict/0/17``). The newest record of a key counts.
 """
 
 from __future__ import annotations
@@ -19,11 +19,22 @@ from evertable.state.identity import Identity
 
 FORMAT = 1
 LONGEST_TEXT = 1_000
-"""Characters that are kept of what a control message said."""
+"""How many characters of a control message's text are kept."""
+
+
+@dataclass(frozen=True)
+class StoredRecord:
+    """A record as it is stored in the topic; ``value`` is None if the key was deleted."""
+
+    key: str
+    value: bytes | None
+    offset: int
+    at_ms: int
+    """When the broker wrote it, by its clock."""
 
 
 class Record(Protocol):
-    """One thing to remember."""
+    """A decoded record."""
 
     @property
     def key(self) -> str: ...
@@ -31,7 +42,7 @@ class Record(Protocol):
 
 @dataclass(frozen=True)
 class LiveRecord:
-    """The live generation, and what resuming it takes; times are ISO-8601 in UTC."""
+    """The live generation, with all that is needed to resume it; times are ISO-8601 in UTC."""
 
     key: ClassVar[str] = "live"
     generation: int
@@ -46,7 +57,7 @@ class LiveRecord:
 
 @dataclass(frozen=True)
 class ChangelogRecord:
-    """The live generation's changelog at its last known commit: one that is shorter by now has lost records."""
+    """The live generation's changelog at its last known commit; if it is shorter at a restart, it has lost records."""
 
     key: ClassVar[str] = "changelog"
     generation: int
@@ -56,7 +67,7 @@ class ChangelogRecord:
 
 @dataclass(frozen=True)
 class PreviousWiring:
-    """What was live before: where a rollback goes."""
+    """The wiring that was live before, the target of a rollback."""
 
     key: ClassVar[str] = "previous"
     wiring: Wiring
@@ -64,7 +75,7 @@ class PreviousWiring:
 
 @dataclass(frozen=True)
 class Numbers:
-    """The last numbers that were given, so that none is given twice."""
+    """The last numbers in use, so that none is used twice."""
 
     key: ClassVar[str] = "numbers"
     last_generation: int
@@ -73,12 +84,12 @@ class Numbers:
 
 @dataclass(frozen=True)
 class ControlOffset:
-    """Up to where a partition of the control topic was read: the offset that is next."""
+    """The position in one partition of the control topic: the offset to read next."""
 
     partition: int
     next: int
     topic_id: str | None = None
-    """Of the control topic; another one has other offsets. None if the broker tells none."""
+    """The control topic's id, since offsets belong to one topic; None if the broker has no ids."""
     topic: str = ""
     """The control topic's name; empty in records of earlier versions."""
 
@@ -89,7 +100,7 @@ class ControlOffset:
 
 @dataclass(frozen=True)
 class ControlResult:
-    """A control message, and what became of it. Long texts are cut."""
+    """A control message and its result; long texts are cut."""
 
     partition: int
     offset: int
@@ -109,13 +120,13 @@ class ControlResult:
 
     @property
     def place(self) -> tuple[int, int, int]:
-        """Where it stands among the others."""
+        """Its position in the order of all messages."""
         return self.ts, self.partition, self.offset
 
 
 @dataclass(frozen=True)
 class GenerationRow:
-    """One row of the table ``generations``; times are ISO-8601 in UTC, empty where it did not come to that."""
+    """One row of the table ``generations``; times are ISO-8601 in UTC, empty if that did not happen."""
 
     generation: int
     wiring: Wiring
@@ -135,7 +146,7 @@ class GenerationRow:
 
 @dataclass(frozen=True)
 class Owner:
-    """An orchestrator that claims the app; it says so again every second, for as long as it runs."""
+    """An orchestrator that claims the app, and repeats this record every second as its heartbeat."""
 
     id: str
     host: str
@@ -144,9 +155,9 @@ class Owner:
     claimed: int | None = None
     """The offset of its claim; None in the claim itself."""
     leaving: bool = False
-    """It has begun to stop, and will say when that is done."""
+    """Whether it has begun to stop; it deletes this record when it has stopped."""
     address: str = ""
-    """Where its server listens; empty in records of earlier versions."""
+    """The address of its server; empty in records of earlier versions."""
 
     @property
     def key(self) -> str:
@@ -159,20 +170,20 @@ class Owner:
 
 @dataclass(frozen=True)
 class LastOwner:
-    """Who took the app over last, before it wrote anything else; it is remembered when that one has left."""
+    """The owner that took over last, written before anything else; it remains after that owner has left."""
 
     key: ClassVar[str] = "last-owner"
     owner: Owner
 
 
 def encode(record: Record) -> bytes:
-    """The record's value."""
+    """Encodes a record's value."""
     values = _KINDS[_kind(record.key)].dump_python(record, mode="json")
     return json.dumps({"format": FORMAT, "by": evertable.__version__, **values}, separators=(",", ":")).encode()
 
 
 def decode(name: str, value: bytes) -> Record:
-    """The record that ``encode`` wrote. StateFormatError names the version that wrote what this one cannot read."""
+    """Decodes a value; raises StateFormatError, which names the version that wrote it, if this one cannot read it."""
     try:
         values = json.loads(value)
         form, by = values.pop("format"), values.pop("by")
@@ -191,12 +202,12 @@ def decode(name: str, value: bytes) -> Record:
             raise ValueError(f"{min(unknown)} is unknown")
     except ValueError as error:
         raise StateFormatError(
-            f"The state record '{name}' by Evertable {by} is damaged: {_in_short(error)}.", _NEXT
+            f"The state record '{name}' by Evertable {by} is damaged: {_summary(error)}.", _NEXT
         ) from None
     return record
 
 
-_NEXT = "Run that version, or give this one another app or changelog.prefix."
+_NEXT = "Run that version, or set another app or changelog.prefix for this one."
 _KINDS: dict[str, TypeAdapter[Any]] = {
     "live": TypeAdapter(LiveRecord),
     "changelog": TypeAdapter(ChangelogRecord),
@@ -210,15 +221,15 @@ _KINDS: dict[str, TypeAdapter[Any]] = {
 }
 
 
-def _in_short(error: ValueError) -> str:
+def _summary(error: ValueError) -> str:
     if not isinstance(error, ValidationError):
         return str(error)
     problem = error.errors(include_url=False, include_input=False)[0]
     return f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
 
 
-def about_owners(key: str) -> bool:
-    """Whether a record is one of those that tell who owns the app."""
+def is_about_owners(key: str) -> bool:
+    """Returns whether a record concerns the ownership of the app."""
     return _kind(key) in ("owner", "last-owner")
 
 

@@ -1,4 +1,4 @@
-"""The orchestrator's memory as values: records of the state topic folded, the newest of each key."""
+"""The state of an app: the records of the state topic folded, the newest of each key."""
 
 from __future__ import annotations
 
@@ -19,45 +19,45 @@ from evertable.state.records import (
     Record,
 )
 
-KEPT_VERDICTS = 10_000
+KEPT_RESULTS = 10_000
 KEPT_GENERATIONS = 1_000
 
 
 @dataclass(frozen=True)
 class AppState:
-    """What is remembered; a first start remembers nothing."""
+    """What a restart finds; all of it is empty at the first start."""
 
     live: LiveRecord | None = None
     changelog: ChangelogRecord | None = None
-    """Where the live generation's changelog ended at a commit; None if that is not known."""
+    """The end of the live generation's changelog at a commit; None if unknown."""
     previous: Wiring | None = None
-    """What was live before, for a rollback."""
+    """The wiring that was live before, for a rollback."""
     last_generation: int = 0
     publication: int = 0
     control: Mapping[int, ControlOffset] = field(default_factory=dict)
-    """For each partition of the control topic, what is read next, and of which topic."""
+    """For each partition of the control topic, the offset to read next, and the topic it belongs to."""
     verdicts: tuple[ControlResult, ...] = ()
-    """The newest control messages, in the order of (timestamp, partition, offset)."""
+    """The results of the newest control messages, ordered by (timestamp, partition, offset)."""
     generations: tuple[GenerationRow, ...] = ()
-    """The newest ones, by number."""
+    """The newest generations, by number."""
     owner: Owner | None = None
-    """Who took the app over last."""
+    """The owner that took over last."""
 
 
 class StateFold:
-    """Folds records, and tells which of them are too old to be kept."""
+    """Folds records, and finds those that are too old to be kept."""
 
-    def __init__(self, kept_verdicts: int = KEPT_VERDICTS, kept_generations: int = KEPT_GENERATIONS) -> None:
-        self._kept_verdicts = kept_verdicts
+    def __init__(self, kept_results: int = KEPT_RESULTS, kept_generations: int = KEPT_GENERATIONS) -> None:
+        self._kept_results = kept_results
         self._kept_generations = kept_generations
         self._records: dict[str, Record] = {}
-        self._verdicts: dict[str, ControlResult] = {}
+        self._results: dict[str, ControlResult] = {}
         self._generations: dict[str, GenerationRow] = {}
 
     def apply(self, record: Record) -> None:
         match record:
             case ControlResult():
-                self._verdicts[record.key] = record
+                self._results[record.key] = record
             case GenerationRow():
                 self._generations[record.key] = record
             case _:
@@ -65,26 +65,26 @@ class StateFold:
 
     def forget(self, keys: Iterable[str]) -> None:
         for key in keys:
-            for records in (self._records, self._verdicts, self._generations):
+            for records in (self._records, self._results, self._generations):
                 records.pop(key, None)
 
     def __contains__(self, key: str) -> bool:
-        return any(key in records for records in (self._records, self._verdicts, self._generations))
+        return any(key in records for records in (self._records, self._results, self._generations))
 
-    def too_old(self, coming: Sequence[Record] = ()) -> set[str]:
-        """The keys of verdicts and generations that there are too many newer ones of, with what is coming."""
-        verdicts = {**self._verdicts, **{record.key: record for record in coming if isinstance(record, ControlResult)}}
-        rows = {**self._generations, **{record.key: record for record in coming if isinstance(record, GenerationRow)}}
+    def too_old(self, new: Sequence[Record] = ()) -> set[str]:
+        """Returns the keys of the oldest results and generations beyond the limits, counting ``new`` ones."""
+        results = {**self._results, **{record.key: record for record in new if isinstance(record, ControlResult)}}
+        rows = {**self._generations, **{record.key: record for record in new if isinstance(record, GenerationRow)}}
         by_age = (
-            sorted(verdicts.values(), key=lambda verdict: verdict.place)[: -self._kept_verdicts],
+            sorted(results.values(), key=lambda result: result.place)[: -self._kept_results],
             sorted(rows.values(), key=lambda row: row.generation)[: -self._kept_generations],
         )
         return {record.key for old in by_age for record in old}
 
     def state(self) -> AppState:
-        """What all of it says."""
+        """Returns the state that all records together describe."""
         found = AppState(
-            verdicts=tuple(sorted(self._verdicts.values(), key=lambda verdict: verdict.place)),
+            verdicts=tuple(sorted(self._results.values(), key=lambda result: result.place)),
             generations=tuple(sorted(self._generations.values(), key=lambda row: row.generation)),
         )
         control: dict[int, ControlOffset] = {}

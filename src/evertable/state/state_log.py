@@ -7,7 +7,15 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    TIMESTAMP_LOG_APPEND_TIME,
+    KafkaError,
+    KafkaException,
+    Message,
+    Producer,
+    TopicPartition,
+)
 from confluent_kafka.admin import NewTopic
 
 from evertable.config import KafkaProperties, Role
@@ -23,17 +31,18 @@ from evertable.kafka.admin import Admin
 from evertable.kafka.consumer import GRACE_S, GrouplessConsumer, place
 from evertable.kafka.errors import QUIET, TRANSIENT, ConnectionErrors
 from evertable.shutdown import Shutdown
+from evertable.state.records import StoredRecord
 
 log = logging.getLogger(__name__)
 
 SETTINGS = {
     "cleanup.policy": "compact",
-    "message.timestamp.type": "LogAppendTime",  # one clock, the broker's, says how long an owner has been silent
-    # An owner's signs of life come every second: small segments, compacted soon, keep the topic short to read.
+    "message.timestamp.type": "LogAppendTime",  # one clock, the broker's, measures how long an owner has been silent
+    # Owners send a heartbeat every second; small segments that are compacted soon keep the topic short.
     "segment.bytes": str(1 << 20),
     "segment.ms": str(10 * 60 * 1000),
     "min.cleanable.dirty.ratio": "0.1",
-    "delete.retention.ms": str(60 * 60 * 1000),  # longer than any reader takes from its beginning to its end
+    "delete.retention.ms": str(60 * 60 * 1000),  # longer than reading the whole topic takes
 }
 _READING = {
     "isolation.level": "read_committed",
@@ -44,14 +53,14 @@ _READING = {
 }
 _WRITING = {"acks": "all", "linger.ms": 0, "reconnect.backoff.max.ms": 1_000}
 TRANSACTION_MS = 10_000
-"""After which the broker gives up a transaction that nobody ends."""
+"""After this time the broker aborts a transaction that was not ended."""
 _LEAST_S = 0.5
 _ASK_S = 5.0
-"""For what a broker that is there says at once; whoever asks for more asks again."""
+"""The timeout of requests that a reachable broker answers at once."""
 
 
 class StateLog:
-    """One app's state topic; its clients are made when they are needed."""
+    """One app's state topic; clients are created on demand."""
 
     def __init__(
         self, kafka: KafkaProperties, topic: str, replication: int, timeout_s: float, shutdown: Shutdown | None = None
@@ -65,7 +74,7 @@ class StateLog:
         self._timeout_s = timeout_s
 
     def reader(self, offset: int = OFFSET_BEGINNING, timeout_s: float | None = None) -> StateReader:
-        """Reads from there on, each time within ``timeout_s``."""
+        """Returns a reader from ``offset`` on; each of its reads takes ``timeout_s`` at most."""
         timeout_s = self._timeout_s if timeout_s is None else timeout_s
         return StateReader(self._kafka.for_librdkafka(Role.CONSUMER), self.topic, offset, timeout_s, self.shutdown)
 
@@ -83,12 +92,12 @@ class StateLog:
             )
 
     def writer(self, transactional_id: str) -> Producer:
-        """Writes in transactions; ``init_transactions`` shuts out whoever did so before under that id."""
+        """Returns a transactional producer; ``init_transactions`` fences earlier ones with the same id."""
         return Producer(
             {
                 **self._kafka.for_librdkafka(Role.PRODUCER),
                 **_WRITING,
-                **dict.fromkeys(("message.timeout.ms", "socket.timeout.ms"), TRANSACTION_MS),  # librdkafka wants it so
+                **dict.fromkeys(("message.timeout.ms", "socket.timeout.ms"), TRANSACTION_MS),  # librdkafka requires it
                 "transactional.id": transactional_id,
                 "transaction.timeout.ms": TRANSACTION_MS,
                 "error_cb": self._trouble.note,
@@ -97,36 +106,38 @@ class StateLog:
         )
 
     def append(self, key: str, value: bytes | None, timeout_s: float | None = None) -> int:
-        """Adds one record, whoever owns the app, and returns its offset when it is there."""
+        """Appends one record outside of a transaction, without owning the app, and returns its offset."""
         timeout_s = self._left(self._timeout_s if timeout_s is None else timeout_s)
         producer = Producer(
             {
                 **self._kafka.for_librdkafka(Role.PRODUCER),
                 **_WRITING,
-                "enable.idempotence": False,  # which takes librdkafka half a second; twice the same does no harm
+                "enable.idempotence": False,  # it would take half a second; a repeated record does no harm
                 "message.timeout.ms": int(timeout_s * 1000),
                 "error_cb": self._trouble.note,
             },
             logger=QUIET,
         )
-        told: list[tuple[KafkaError | None, Message]] = []
-        producer.produce(self.topic, value, key, partition=0, on_delivery=lambda *answer: told.append(answer))
+        reports: list[tuple[KafkaError | None, Message]] = []
+        producer.produce(self.topic, value, key, partition=0, on_delivery=lambda *report: reports.append(report))
         producer.flush(timeout_s + 1)
-        if not told:
+        if not reports:
             raise self.error(KafkaError(KafkaError._TIMED_OUT))
-        error, message = told[0]
+        error, message = reports[0]
         if error is not None:
             raise self.error(error)
         self._trouble.over()
         return place(message)[1]
 
     def error(self, error: KafkaError) -> EvertableError:
-        """What an operator should read of something that could not be written."""
-        of_lock = error.code() == KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        return self._trouble.explain(error, self.topic.removesuffix(f".{STATE}") if of_lock else self.topic, "Write")
+        """Explains to the operator why a write failed."""
+        is_about_lock = error.code() == KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        return self._trouble.explain(
+            error, self.topic.removesuffix(f".{STATE}") if is_about_lock else self.topic, "Write"
+        )
 
     def _left(self, most_s: float) -> float:
-        """How long a call may take, the app's own end regarded; what is quick is always tried."""
+        """Returns how long a call may take during a shutdown; never zero, so that quick calls are still made."""
         return max(_LEAST_S, self.shutdown.left(most_s))
 
     def _partitions(self, consumer: GrouplessConsumer) -> list[int]:
@@ -163,33 +174,34 @@ class StateReader:
         self._shutdown = shutdown
         self._timeout_s = timeout_s
         self.next = 0
-        """The offset that is read next."""
+        """The offset to read next."""
         self._consumer = GrouplessConsumer(properties, _READING)
         self._consumer.kafka.assign([TopicPartition(topic, 0, offset)])
 
-    def to_the_end(self) -> Iterator[Message]:
-        """What is there by now and was not read yet."""
+    def to_the_end(self) -> Iterator[StoredRecord]:
+        """Reads all records up to the present end."""
         deadline = time.monotonic() + self._timeout_s
         end = self._end()
         while self.next < end:
             if self._shutdown.left(deadline - time.monotonic()) <= 0:
                 raise KafkaUnreachableError(
-                    f"Kafka at {self._consumer.servers} did not show all of '{self._topic}' in {self._timeout_s:g} s.",
+                    f"Kafka at {self._consumer.servers} did not deliver all of '{self._topic}' "
+                    f"within {self._timeout_s:g} s.",
                     "Check the broker.",
                 )
             yield from self.poll(0.1)
         self._consumer.recovered()
 
-    def poll(self, timeout_s: float) -> Iterator[Message]:
-        """What comes within that time."""
+    def poll(self, timeout_s: float) -> Iterator[StoredRecord]:
+        """Reads the records that arrive within ``timeout_s``."""
         first = self._consumer.kafka.poll(timeout_s)
         for message in [] if first is None else [first, *self._consumer.kafka.consume(10_000, 0)]:
             error = message.error()
             if error is None:
                 self.next = place(message)[1] + 1
-                yield message
+                yield _stored(message)
             elif error.code() == KafkaError._PARTITION_EOF:
-                self.next = place(message)[1]  # further than the last record, behind what ended its transaction
+                self.next = place(message)[1]  # after the marker that ended the last record's transaction
             elif error.code() not in TRANSIENT and not error.retriable():
                 raise self._consumer.error(error, self._topic)
 
@@ -197,5 +209,12 @@ class StateReader:
         self._consumer.close()
 
     def _end(self) -> int:
-        """Behind the last record that is not part of an open transaction."""
+        """Returns the offset after the last record that is not part of an open transaction."""
         return self._consumer.bounds(self._topic, 0, max(_LEAST_S, self._shutdown.left(self._timeout_s)))[1]
+
+
+def _stored(message: Message) -> StoredRecord:
+    kind, at_ms = message.timestamp()
+    if kind != TIMESTAMP_LOG_APPEND_TIME:  # we did not create the topic: take the record as new
+        at_ms = int(time.time() * 1000)
+    return StoredRecord((message.key() or b"").decode(errors="replace"), message.value(), place(message)[1], at_ms)

@@ -1,6 +1,6 @@
-"""The state topic: the orchestrator's memory, kept in Kafka, and the lock that only one of them holds.
+"""The state topic: the app's state, kept in Kafka, and the lock that only one orchestrator holds.
 
-docs/STATE.md says what is written, and why one orchestrator at most can write.
+docs/STATE.md describes the records, and why at most one orchestrator can write.
 """
 
 from __future__ import annotations
@@ -24,18 +24,17 @@ from evertable.config import Config, KafkaProperties
 from evertable.config.names import STATE
 from evertable.errors import AppRunningError, EvertableError, FencedError, KafkaUnreachableError, StateFormatError
 from evertable.shutdown import Shutdown
-from evertable.state.ownership import LEASE_S, LEAVING_S, Ownership, Sign
-from evertable.state.reading import fold, running_owner
+from evertable.state.ownership import LEASE_S, LEAVING_S, Heartbeat, Ownership, fold, running_owner
 from evertable.state.records import LastOwner, Owner, Record, encode
 from evertable.state.state import AppState, StateFold
 from evertable.state.state_log import StateLog, StateReader
 
 HEARTBEAT_S = 1.0
-"""How often the owner should say that it is there."""
+"""The interval of the owner's heartbeats."""
 
-_FAREWELL_S = 3.0
+_ANNOUNCE_S = 3.0
 _ATTEMPT_S = 5.0
-_AGAIN_S = 0.1
+_RETRY_S = 0.1
 _DENIED = frozenset(
     {
         KafkaError.CLUSTER_AUTHORIZATION_FAILED,
@@ -49,12 +48,12 @@ log = structlog.get_logger()
 
 
 class StateTopic:
-    """What the orchestrator of one app remembers; may be used by several threads.
+    """The state of one app and the claim to it; may be used by several threads.
 
-    ``open`` makes this one the app's owner. Then ``heartbeat`` must be called every second, and raises
-    FencedError, as ``write`` does, once another one has taken over: stop all queries then, and ``close`` last, for that
-    is what the other one waits for. A broker's outage raises KafkaUnreachableError; it is in doubt then whether the
-    records were written, and writing them again is right.
+    ``open`` makes this process the app's owner. After that, ``heartbeat`` must be called every second. It and ``write``
+    raise FencedError once another owner has taken over: then stop all queries first, and ``close`` last, since the
+    other owner waits for that. An outage raises KafkaUnreachableError. The records may then have been written or not,
+    and should be written again.
     """
 
     def __init__(
@@ -89,7 +88,7 @@ class StateTopic:
 
     @classmethod
     def of(cls, config: Config, shutdown: Shutdown, address: str = "") -> Self:
-        """That of the configured app, whose server listens at ``address``."""
+        """Creates the state topic of the configured app, whose server listens at ``address``."""
         kafka, changelog = config.changelog_kafka, config.changelog
         return cls(kafka, changelog.prefix, config.app, changelog.replication, shutdown=shutdown, address=address)
 
@@ -99,17 +98,19 @@ class StateTopic:
 
     @property
     def state(self) -> AppState:
-        """What is remembered now."""
+        """The current state."""
         with self._lock:
             return self._memory.state()
 
     def open(self, wait_s: float = LEASE_S, *, take_over: bool = False) -> AppState:
-        """Makes this one the app's owner and returns what is remembered.
+        """Makes this process the app's owner and returns the state.
 
-        AppRunningError if an owner shows a sign of life within ``wait_s``, unless this one is to ``take_over``. Returns
-        when no earlier orchestrator can still be running: each has left, or was not heard of for ``wait_s`` (one that
-        has begun to stop: LEAVING_S). FencedError if a later one came meanwhile, StateFormatError if there is a record
-        that this version cannot read, and then nobody is disturbed. May be tried again.
+        Returns when no earlier owner can still be running: each has left, or sent no heartbeat for ``wait_s``
+        (LEAVING_S if it has begun to stop). May be retried after an error:
+
+        - AppRunningError if an owner sends a heartbeat within ``wait_s``, unless ``take_over`` is set;
+        - FencedError if another owner has claimed the app later;
+        - StateFormatError if this version cannot read a record; running owners are not disturbed.
         """
         with self._lock:
             self.owner = replace(self.owner, claimed=None, leaving=False)
@@ -128,7 +129,7 @@ class StateTopic:
             return self._memory.state()
 
     def write(self, *records: Record) -> None:
-        """Remembers all of these or none; what is too old to be kept is forgotten with them."""
+        """Writes all of these records or none, and deletes those that are too old to be kept."""
         if not records:
             return
         with self._lock:
@@ -144,30 +145,30 @@ class StateTopic:
             self._memory.forget(key for key, value in values.items() if value is None)
 
     def forget(self, *keys: str) -> None:
-        """Forgets the records of all these keys or of none."""
+        """Deletes the records of all these keys or of none."""
         with self._lock:
             if known := [key for key in keys if key in self._memory]:
                 self._commit(dict.fromkeys(known), self._timeout_s)
                 self._memory.forget(known)
 
     def heartbeat(self) -> None:
-        """Says that this one is still there, and learns whether it still owns the app."""
+        """Sends a heartbeat; raises FencedError if this process no longer owns the app."""
         with self._lock:
             self._commit({self.owner.key: encode(self.owner)}, _ATTEMPT_S)
 
-    def leaving(self) -> None:
-        """Says that this one has begun to stop, so that a successor waits for its end."""
+    def announce_leaving(self) -> None:
+        """Announces that this process has begun to stop, so that a successor waits for it."""
         with self._lock:
             self.owner = replace(self.owner, leaving=True)
-            self._say(encode(self.owner))
+            self._announce(encode(self.owner))
 
     def close(self) -> None:
-        """Says that this one has left; to be called when none of its queries runs. Closing twice does no harm."""
+        """Announces that this process has left; call it when none of its queries runs. May be called twice."""
         with self._lock:
             self._producer = None
             if self._claimed:
                 self._claimed = False
-                self._say(None)
+                self._announce(None)
 
     def __enter__(self) -> Self:
         self.open()
@@ -182,17 +183,17 @@ class StateTopic:
         """Waits until every other owner has left, has begun to stop, or was silent for ``wait_s``."""
         if running := running_owner(reader, self._ownership, self._memory, wait_s, self._shutdown):
             raise AppRunningError(
-                f"The app '{self.app}' is running already: {running}.",
-                "To run another one beside it, give this one an `app:` of its own in its configuration. "
-                "To replace it, start with --take-over; the other one stops then.",
+                f"The app '{self.app}' is already running: {running}.",
+                "To run both, set a different `app:` in this one's configuration. "
+                "To replace the running one, start with --take-over; it then stops.",
             )
 
     def _take_over(self, reader: StateReader, wait_s: float) -> None:
         claim = self._claim(reader)
-        # All before this was seen, so whoever claims behind it comes after us, and nobody else does.
+        # Every earlier record has been read, so only claims after this one succeed ours.
         self.owner = replace(self.owner, claimed=reader.next - 1)
         self._wait_for_others(reader, claim.at_ms, wait_s)
-        gone = [sign.owner for sign in self._ownership.others]
+        gone = [each.owner for each in self._ownership.others]
         for owner in gone:
             log.warning("owner_silent", owner=str(owner), waited_s=wait_s)
         taken = LastOwner(self.owner)
@@ -200,11 +201,11 @@ class StateTopic:
         self._commit({**values, **{owner.key: None for owner in gone}}, self._timeout_s)
         self._memory.apply(taken)
 
-    def _claim(self, reader: StateReader) -> Sign:
-        """Claims the app, shuts the others out, and reads all that they had written; FencedError if one came later."""
+    def _claim(self, reader: StateReader) -> Heartbeat:
+        """Claims the app, fences the others, and reads what they wrote; FencedError if there is a later claim."""
         self.owner = replace(self.owner, claimed=self._log.append(self.owner.key, encode(self.owner)))
         try:
-            self._shut_others_out(self._timeout_s)
+            self._fence_others(self._timeout_s)
         except KafkaException as problem:
             raise self._log.error(problem.args[0]) from problem
         fold(reader.to_the_end(), self._ownership, self._memory)
@@ -212,27 +213,27 @@ class StateTopic:
         if self._ownership.own is None:
             raise StateFormatError(
                 f"The state topic '{self.topic}' has lost a record that was just written.",
-                "Let nothing delete from it, then start again.",
+                "Make sure that nothing deletes its records, then start again.",
             )
         return self._ownership.own
 
     def _wait_for_others(self, reader: StateReader, claimed_ms: int, wait_s: float) -> None:
-        """Until none of them can be running; the broker's clock tells their age, ours only how long this takes."""
-        began = said = time.monotonic()
-        for sign in self._ownership.others:
-            log.info("owner_awaited", owner=str(sign.owner))
+        """Waits until none of them can be running, by the broker's clock; ours only measures the wait."""
+        began = last_heartbeat = time.monotonic()
+        for other in self._ownership.others:
+            log.info("owner_awaited", owner=str(other.owner))
         while True:
             self._stop_if_succeeded(self._ownership)
             now = time.monotonic()
             if not self._ownership.wait_ms(claimed_ms + int((now - began) * 1000), wait_s, LEAVING_S):
                 return
-            fold(reader.poll(_AGAIN_S), self._ownership, self._memory)
-            if now - said >= HEARTBEAT_S:
+            fold(reader.poll(_RETRY_S), self._ownership, self._memory)
+            if now - last_heartbeat >= HEARTBEAT_S:
                 self._commit({self.owner.key: encode(self.owner)}, self._timeout_s)
-                said = now
+                last_heartbeat = now
 
     def _commit(self, values: Mapping[str, bytes | None], timeout_s: float) -> None:
-        """Writes all of these in one transaction; tries again until it is known to have been written."""
+        """Writes all of these in one transaction, and retries until the commit is confirmed."""
         if self._fenced:
             raise self._fenced
         deadline = time.monotonic() + timeout_s
@@ -240,55 +241,55 @@ class StateTopic:
             attempt = time.monotonic() + self._left(deadline, _ATTEMPT_S)
             try:
                 if self._producer is None:
-                    self._regain(attempt)
+                    self._reconnect(attempt)
                 return self._transact(values, self._left(attempt))
             except KafkaException as problem:
                 error: KafkaError = problem.args[0]
-                self._producer = None  # the next one's beginning ends what this one left open
-                if error.code() in _DENIED or self._left(deadline) <= _AGAIN_S:
+                self._producer = None  # the next one's initialisation aborts what this one left open
+                if error.code() in _DENIED or self._left(deadline) <= _RETRY_S:
                     raise self._log.error(error) from problem
                 log.debug("state_write_retried", error=error.str())
             except KafkaUnreachableError:
                 self._producer = None
-                if self._left(deadline) <= _AGAIN_S:
+                if self._left(deadline) <= _RETRY_S:
                     raise
-            time.sleep(_AGAIN_S)
+            time.sleep(_RETRY_S)
 
     def _left(self, deadline: float, most_s: float = _ATTEMPT_S) -> float:
-        """How long a call may take, the app's own end regarded; never nothing, so that what is quick is done."""
-        return max(_AGAIN_S, min(most_s, self._shutdown.left(deadline - time.monotonic())))
+        """Returns how long a call may take during a shutdown; never zero, so that quick calls are still made."""
+        return max(_RETRY_S, min(most_s, self._shutdown.left(deadline - time.monotonic())))
 
     def _transact(self, values: Mapping[str, bytes | None], timeout_s: float) -> None:
-        assert self._producer is not None  # noqa: S101 - by the only caller
+        assert self._producer is not None  # noqa: S101 - set by the only caller
         self._producer.begin_transaction()
         for key, value in values.items():
             self._producer.produce(self.topic, value, key, partition=0)
         self._producer.commit_transaction(timeout_s)
 
-    def _shut_others_out(self, timeout_s: float) -> None:
-        """Makes a producer; none that was made before can write any more."""
+    def _fence_others(self, timeout_s: float) -> None:
+        """Creates a producer; those created before can no longer write."""
         producer = self._log.writer(self._transactional_id)
         producer.init_transactions(timeout_s)
         self._producer = producer
 
-    def _regain(self, deadline: float) -> None:
-        """Becomes able to write again, unless another one has claimed the app.
+    def _reconnect(self, deadline: float) -> None:
+        """Creates a new producer, unless another owner has claimed the app.
 
-        A transaction that an outage has cut off looks to Kafka like that of a stranger; who claimed last tells.
+        Kafka also fences a producer whose transaction an outage has cut off; only the claims show who owns the app.
         """
-        self._stop_if_succeeded(self._look(self._left(deadline)))
-        self._shut_others_out(self._left(deadline))
-        # One that claimed before it was shut out has seen nothing of us.
-        self._stop_if_succeeded(self._look(self._left(deadline)))
+        self._stop_if_succeeded(self._read_claims(self._left(deadline)))
+        self._fence_others(self._left(deadline))
+        # Another owner may have claimed the app just before it was fenced.
+        self._stop_if_succeeded(self._read_claims(self._left(deadline)))
 
-    def _look(self, timeout_s: float) -> Ownership:
-        """Who has claimed the app since we did."""
-        assert self.owner.claimed is not None  # noqa: S101 - nothing is written before
+    def _read_claims(self, timeout_s: float) -> Ownership:
+        """Reads who has claimed the app since this process did."""
+        assert self.owner.claimed is not None  # noqa: S101 - nothing is written before the claim
         ownership = Ownership(self.owner.id)
         try:
             with closing(self._log.reader(self.owner.claimed, timeout_s)) as reader:
                 fold(reader.to_the_end(), ownership)
-        except StateFormatError as error:  # written after we claimed
+        except StateFormatError as error:  # a record after our claim
             self._stop(f"one of another version. {error.what}")
         return ownership
 
@@ -302,17 +303,17 @@ class StateTopic:
         self._fenced = FencedError(
             f"Another Evertable took over the app '{self.app}': {successor} This one (process {self.owner.pid} on "
             f"{self.owner.host}) stops.",
-            "Run one of them only, or give each an app of its own.",
+            "Run only one of them, or set a different `app:` for each.",
         )
-        self.leaving()
+        self.announce_leaving()
         raise self._fenced
 
-    def _say(self, value: bytes | None) -> None:
-        """Tells the others something about this one, whether it still owns the app or not; they can do without."""
+    def _announce(self, value: bytes | None) -> None:
+        """Writes this owner's record even if it no longer owns the app; a failure only makes its successor wait."""
         if not self._shutdown.left():
-            log.warning("owner_unheard", error="There was no time left to say it.")
+            log.warning("owner_not_announced", error="There was no time left before the shutdown.")
             return
         try:
-            self._log.append(self.owner.key, value, _FAREWELL_S)
+            self._log.append(self.owner.key, value, _ANNOUNCE_S)
         except EvertableError as error:
-            log.warning("owner_unheard", error=str(error))
+            log.warning("owner_not_announced", error=str(error))

@@ -207,7 +207,7 @@ class _Following:
 
     def _heed(self, event: EngineEvent) -> None:
         from evertable.changelog.schema import Side
-        from evertable.engine.protocol import Died, Failed, Progress
+        from evertable.engine.protocol import Died, EpochCommitted, Failed
 
         match event:
             case Died(reason):
@@ -216,7 +216,7 @@ class _Following:
                 self._note(f"The query has failed and is started again. {condition}: {message}")
             case Failed(_, condition, message):
                 raise QueryFailedError(f"{condition}: {message}", f"Spark's log: {self._log}")
-            case Progress() if not self.caught_up.is_done:
+            case EpochCommitted() if not self.caught_up.is_done:
                 sides = ((Side.LEFT, event.left), (Side.RIGHT, event.right))
                 ends = {(side, partition): end for side, offsets in sides for partition, end in offsets.items()}
                 self.caught_up.committed(ends, self._reader.end())

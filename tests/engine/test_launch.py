@@ -1,11 +1,11 @@
-"""Executors load jars in any order, so no class may be in two of them."""
+"""Jars are shipped so that no class is in two of them, since executors load jars in any order."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from zipfile import ZipFile
 
-from evertable.engine.shipping import without_ours
+from evertable.engine.launch import without_replaced_classes
 from evertable.install.jars import jar_paths
 from evertable.install.operator import operator_jar
 
@@ -20,10 +20,10 @@ def held(jars: list[Path]) -> set[str]:
     return {name for jar in jars for name in names(jar)}
 
 
-def test_each_class_of_ours_is_shipped_once_and_all_others_are_kept(tmp_path: Path) -> None:
-    """The one of the connector's that ours stands in for is left out; other jars are taken as they are."""
+def test_a_class_that_the_operator_replaces_is_left_out_of_the_connector(tmp_path: Path) -> None:
+    """All other classes are kept, and other jars are shipped as they are."""
     connector = jar_paths("connector")
-    shipped = without_ours(operator_jar(), connector, tmp_path)
+    shipped = without_replaced_classes(operator_jar(), connector, tmp_path)
     replaced = {name for name in names(operator_jar()) if name.startswith("org/apache/spark/") and ".class" in name}
     assert replaced
     assert held(connector) - held(shipped) == replaced

@@ -1,0 +1,23 @@
+"""Specs of generations that need no Kafka."""
+
+from __future__ import annotations
+
+from evertable.engine.spec import GenerationSpec, SourceSpec
+from evertable.schema.columns import Column, ColumnType, RecordField
+from evertable.schema.joins import JoinType
+
+
+def source(partitions: int) -> SourceSpec:
+    columns = (
+        Column("id", ColumnType.parse("decimal(20, 3)")),
+        Column("at", ColumnType.parse("timestamp"), RecordField.TIMESTAMP),
+    )
+    start = {partition: 5_000_000_000 + partition for partition in range(partitions)}
+    past = {partition: offset + 7 for partition, offset in start.items() if partition}
+    return SourceSpec("s", "t", "id", columns, start, {"bootstrap.servers": "localhost:9092"}, past)
+
+
+def spec(trigger: str = "realtime", partitions: tuple[int, int] = (3, 4), number: int = 7) -> GenerationSpec:
+    left, right = map(source, partitions)
+    kafka = {"bootstrap.servers": "localhost:9092"}
+    return GenerationSpec(number, left, right, JoinType.ASOF, "c", kafka, 2_000_000, "/c", trigger)  # type: ignore[arg-type]

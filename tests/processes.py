@@ -1,0 +1,19 @@
+"""Processes of this machine, as /proc shows them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def is_alive(pid: int) -> bool:
+    """Returns whether a process runs; one that has ended and was not reaped does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def children(pid: int) -> list[int]:
+    """Lists the processes that a process has started and that still run."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return [int(child) for task in tasks for child in (task / "children").read_text().split()]
