@@ -11,7 +11,7 @@ from evertable.broker import EmbeddedBroker
 from evertable.cli.app import build_app
 from evertable.demo.sending import send_all
 from evertable.errors import KafkaUnreachableError, TopicNotFoundError
-from evertable.guessing.sampling import newest
+from evertable.inference.sampling import newest
 
 
 def test_records_from_arguments_and_from_a_pipe(broker: EmbeddedBroker, new_topic: Callable[..., str]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from evertable.guessing.columns import Sample
+    from evertable.inference.columns import Sample
 
 SAMPLES = 500
 
@@ -28,8 +28,8 @@ def init(
     from evertable.client.errors import OutputError
     from evertable.config import Config
     from evertable.errors import NoGuessError
-    from evertable.guessing.key import guess_key
-    from evertable.guessing.writing import as_yaml
+    from evertable.inference.key import guess_key
+    from evertable.inference.yaml_text import as_yaml
 
     if file.exists() and not force:
         raise OutputError(f"{file} is there already.", "Name another file with --file, or say --force.")
@@ -69,8 +69,8 @@ def _samples(topics: list[str], properties: dict[str, str]) -> list[Sample]:
     """What each topic holds; an error names all of them that are missing, and what may be meant."""
     from evertable.errors import TopicNotFoundError
     from evertable.generations.suggestions import suggested
-    from evertable.guessing.columns import looked_at
-    from evertable.guessing.sampling import newest
+    from evertable.inference.columns import looked_at
+    from evertable.inference.sampling import newest
 
     found: list[Sample] = []
     missing: list[TopicNotFoundError] = []

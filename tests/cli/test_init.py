@@ -15,7 +15,7 @@ from evertable.cli.app import build_app
 from evertable.client.errors import OutputError
 from evertable.config import load, names
 from evertable.errors import KafkaUnreachableError, NoGuessError, TopicNotFoundError
-from evertable.guessing.writing import app_name
+from evertable.inference.yaml_text import app_name
 
 
 def init(*arguments: str) -> str:

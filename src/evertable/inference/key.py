@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from evertable.guessing.columns import Sample
+from evertable.inference.columns import Sample
 
 _NO_KEY = {"double", "json"}
 _SURE = 0.5

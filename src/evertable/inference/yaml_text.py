@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 
 from evertable.config import names
-from evertable.guessing.columns import Sample
-from evertable.guessing.key import Key
+from evertable.inference.columns import Sample
+from evertable.inference.key import Key
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WORDS = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}  # which YAML takes for something else

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evertable.guessing.columns import Sample, looked_at
+from evertable.inference.columns import Sample, looked_at
 from evertable.schema.columns import parse_columns
 
 

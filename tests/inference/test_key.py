@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from evertable.guessing.columns import Sample, looked_at
-from evertable.guessing.key import guess_key
+from evertable.inference.columns import Sample, looked_at
+from evertable.inference.key import guess_key
 
 
 def sample(topic: str, *rows: dict[str, Any]) -> Sample:
