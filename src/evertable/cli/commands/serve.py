@@ -38,7 +38,7 @@ def serve(
         say(f"Note: {warning}")
 
     def up(url: str) -> None:
-        say(f"Application at {url}")
+        say(f"Serving at {url}")
         if config.changelog.replication == 1:
             say("Note: changelog.replication is 1: a broker that loses its disk takes the tables with it. Use 3.")
         say("Next: open it in a browser.")
