@@ -1,1 +1,1 @@
-"""A configuration guessed from what topics hold, for people who begin."""
+"""Infers a first configuration from the records of two topics."""

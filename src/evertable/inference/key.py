@@ -1,4 +1,4 @@
-"""The columns that two topics are joined by, guessed from their names and values."""
+"""Infers the key of two topics from the names and values of their columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CLOSE = 0.2
 
 @dataclass(frozen=True)
 class Key:
-    """A column of the left topic and one of the right."""
+    """A column of the left topic and one of the right topic, to join by."""
 
     left: str
     right: str
@@ -27,17 +27,17 @@ class _Candidate:
     left: str
     right: str
     overlap: float
-    """Which share of the right values are among the left ones."""
+    """The fraction of the right values that the left column has."""
     score: float
 
 
-def guess_key(left: Sample, right: Sample) -> Key | None:
-    """None if no two columns have the same type."""
+def infer_key(left: Sample, right: Sample) -> Key | None:
+    """Returns the most probable key; None if no two columns have the same type."""
     pairs = itertools.product(left.columns.items(), right.columns.items())
     candidates = [
-        _weighed(left, one, right, other)
-        for (one, type_), (other, other_type) in pairs
-        if type_ == other_type and type_ not in _NO_KEY
+        _scored(left, left_column, right, right_column)
+        for (left_column, left_type), (right_column, right_type) in pairs
+        if left_type == right_type and left_type not in _NO_KEY
     ]
     if not candidates:
         return None
@@ -45,19 +45,19 @@ def guess_key(left: Sample, right: Sample) -> Key | None:
     doubts = []
     if best.overlap < _SURE:
         found = f"{best.overlap:.0%} of the values of {right.topic}.{best.right}"
-        doubts.append(f"the key is a guess by name: of what was looked at, {found} are in {left.topic}.{best.left}")
+        doubts.append(f"the key is a guess by name: in the samples, {found} are in {left.topic}.{best.left}")
     for other in others:
         if other.score > best.score - _CLOSE:
             doubts.append(f"the key could also be {left.topic}.{other.left} = {right.topic}.{other.right}")
     return Key(best.left, best.right, tuple(doubts))
 
 
-def _weighed(left: Sample, one: str, right: Sample, other: str) -> _Candidate:
-    theirs, ours = _values(right, other), _values(left, one)
-    overlap = len(theirs & ours) / len(theirs) if theirs else 0.0
-    distinct = len(ours) / len(left.rows) if left.rows else 0.0
-    named = (one == other) + 0.5 * one.lower().endswith(("id", "key"))
-    return _Candidate(one, other, overlap, overlap * distinct + named)
+def _scored(left: Sample, left_column: str, right: Sample, right_column: str) -> _Candidate:
+    left_values, right_values = _values(left, left_column), _values(right, right_column)
+    overlap = len(right_values & left_values) / len(right_values) if right_values else 0.0
+    distinct = len(left_values) / len(left.rows) if left.rows else 0.0
+    by_name = (left_column == right_column) + 0.5 * left_column.lower().endswith(("id", "key"))
+    return _Candidate(left_column, right_column, overlap, overlap * distinct + by_name)
 
 
 def _values(sample: Sample, column: str) -> set[Hashable]:
