@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 SWAP_TIMEOUT_S = 300.0
 
-Config = Annotated[
+ConfigFile = Annotated[
     Path | None,
     typer.Argument(metavar="CONFIG", help="The configuration; default: evertable.yaml.", show_default=False),
 ]
-ConfigOption = Annotated[Path | None, typer.Option("--config", help="The configuration; default: evertable.yaml.")]
+ConfigFileOption = Annotated[Path | None, typer.Option("--config", help="The configuration; default: evertable.yaml.")]
 Kafka = Annotated[
     str | None, typer.Option("--kafka", metavar="HOST:PORT", help="The broker; default: that of evertable.yaml.")
 ]

@@ -36,7 +36,7 @@ In another terminal, while the page is open:
   evertable swap --users-topic {users} --accounts-topic {accounts}
       {DATASETS[0].title} turn into {DATASETS[1].title}, in the same table, without a reload
   evertable swap --join left
-      each user is joined with all accounts records instead of the newest one: final_ui grows
+      each user is joined with all of their accounts records, not only the newest: final_ui grows
   evertable send {users} '{{"userId": "u1", "age": "forty-two"}}' --kafka {self.kafka}
       an age that is not a number: the tables continue, and dead_letters shows the reason
 

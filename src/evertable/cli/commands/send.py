@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from evertable.cli.options import ConfigOption, Kafka
+from evertable.cli.options import ConfigFileOption, Kafka
 
 
 def send(
@@ -14,7 +14,7 @@ def send(
     records: list[str] = typer.Argument(None, metavar="RECORD", help="Values of records; default: standard input."),
     key: str | None = typer.Option(None, "--key", help="The key of each record."),
     kafka: Kafka = None,
-    config_file: ConfigOption = None,
+    config_file: ConfigFileOption = None,
 ) -> None:
     """Write records to a topic, without any check.
 

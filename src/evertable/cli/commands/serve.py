@@ -9,11 +9,11 @@ from functools import partial
 
 import typer
 
-from evertable.cli.options import Config
+from evertable.cli.options import ConfigFile
 
 
 def serve(
-    config_file: Config = None,
+    config_file: ConfigFile = None,
     reset_wiring: bool = typer.Option(False, "--reset-wiring", help="Start with the wiring of the configuration."),
     take_over: bool = typer.Option(False, "--take-over", help="If the app runs already, stop the other process."),
 ) -> None:
