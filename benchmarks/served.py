@@ -35,7 +35,7 @@ class Served:
             env={**os.environ, "XDG_STATE_HOME": str(folder)},
         )
         for line in self._process.stdout or ():
-            if line.startswith("Application at"):
+            if line.startswith("Serving at"):
                 self.url = line.split()[-1]
                 break
         threading.Thread(target=lambda: list(self._process.stdout or ()), daemon=True).start()

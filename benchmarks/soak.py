@@ -77,7 +77,7 @@ class Server:
         """Where it serves, once it does."""
         while True:
             for line in self._output.read_text().splitlines():
-                if line.startswith("Application at"):
+                if line.startswith("Serving at"):
                     return line.split()[-1]
             if self._process.poll() is not None:
                 raise SystemExit(self._output.read_text())

@@ -31,8 +31,8 @@ SHELLS = {
     "generations/topics.py": {"confluent_kafka"},
     "generations/watch.py": {"confluent_kafka"},
     "broker/embedded.py": {"confluent_kafka"},
-    "demo/feeder.py": {"confluent_kafka"},
-    "guessing/sampling.py": {"confluent_kafka"},
+    "demo/sample_writer.py": {"confluent_kafka"},
+    "inference/sampling.py": {"confluent_kafka"},
     "demo/sending.py": {"confluent_kafka"},
     # All of a folder, but for PURE:
     "kafka": {"confluent_kafka"},

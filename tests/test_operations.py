@@ -131,7 +131,7 @@ CALLS = {
 
 def test_the_rights_are_those_of_the_calls_in_the_code() -> None:
     """If this fails because a call is new, the table of rights may lack one."""
-    apart = ("broker", "demo", "guessing", "client", "server")  # for trials, or not talking to Kafka
+    apart = ("broker", "demo", "inference", "client", "server")  # for trials, or not talking to Kafka
     found: dict[str, set[str]] = {}
     for path in SOURCE.rglob("*.py"):
         name = str(path.relative_to(SOURCE))

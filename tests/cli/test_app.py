@@ -1,4 +1,4 @@
-"""The command line itself: help, version, and errors that one glance understands."""
+"""The command line itself: help, versions and errors."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from evertable.install.java import find_java
 
 
 def test_versions_of_all_parts() -> None:
-    """A line for each, the texts below each other; those of the jars are those that are fetched."""
-    said = CliRunner().invoke(app.build_app(), ["--version"])
-    assert said.exit_code == 0
-    lines = said.output.splitlines()
+    """One line per part, with aligned texts; versions of jars are those in the lock file."""
+    result = CliRunner().invoke(app.build_app(), ["--version"])
+    assert result.exit_code == 0
+    lines = result.output.splitlines()
     assert [line[:11].strip() for line in lines] == [
         "evertable",
         "Python",
@@ -49,26 +49,26 @@ def test_versions_of_all_parts() -> None:
 
 
 def test_versions_without_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """It is said where it was looked for, and the rest is told all the same."""
+    """The line for Java names the places that were searched, and the other lines are unchanged."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    said = CliRunner().invoke(app.build_app(), ["--version"])
-    assert said.exit_code == 0
-    assert "Java       none that will do. There is no Java: JAVA_HOME is not set and PATH" in said.output
+    result = CliRunner().invoke(app.build_app(), ["--version"])
+    assert result.exit_code == 0
+    assert "Java       not usable. There is no Java: JAVA_HOME is not set and PATH" in result.output
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
-    said = CliRunner().invoke(app.build_app(), ["--version"])
-    assert f"Java       none that will do. JAVA_HOME is {tmp_path}/nowhere" in said.output
+    result = CliRunner().invoke(app.build_app(), ["--version"])
+    assert f"Java       not usable. JAVA_HOME is {tmp_path}/nowhere" in result.output
 
 
 @pytest.mark.parametrize(("files", "text"), [([], "not built: run scripts/setup"), (["index.html"], "built")])
-def test_versions_tell_of_the_web_page(
+def test_versions_include_the_web_page(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, files: list[str], text: str
 ) -> None:
     for name in files:
         (tmp_path / name).touch()
     monkeypatch.setattr("evertable.web.FILES", tmp_path)
-    said = CliRunner().invoke(app.build_app(), ["--version"])
-    assert said.output.splitlines()[-1] == f"web page   {text}"
+    result = CliRunner().invoke(app.build_app(), ["--version"])
+    assert result.output.splitlines()[-1] == f"web page   {text}"
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_an_error_of_ours_is_shown_without_a_traceback(
 
 
 def test_help_needs_no_spark_and_no_kafka() -> None:
-    """``--help`` stays quick: what is slow to import is imported by the command that needs it."""
+    """``--help`` stays fast, because commands import slow modules themselves."""
     program = "import sys; from evertable.cli.app import build_app; build_app(); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert {"pyspark", "confluent_kafka", "pyarrow"} & set(done.stdout.split()) == set()

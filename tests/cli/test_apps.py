@@ -1,4 +1,4 @@
-"""``evertable apps`` and ``evertable forget`` against a real broker: one app goes, its neighbours stay."""
+"""``evertable apps`` and ``evertable forget`` against a real broker."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from evertable.state.state_topic import StateTopic
 EVERTABLE = Path(sys.executable).with_name("evertable")
 
 
-class Neighbourhood:
-    """Apps under a prefix of their own, with topics and files as ``evertable serve`` leaves them."""
+class Apps:
+    """Creates apps under a new prefix, with topics and files like those of ``evertable serve``."""
 
     def __init__(self, bootstrap: str, folder: Path, sources: tuple[str, str]) -> None:
         self.bootstrap, self.folder, self.sources = bootstrap, folder, sources
@@ -46,8 +46,8 @@ class Neighbourhood:
     def topics(self) -> set[str]:
         return set(self.admin.list_topics(timeout=30).topics)
 
-    def settle(self, app: str, control: str = "") -> None:
-        """Makes all that an app of two generations owns, and leaves."""
+    def create(self, app: str, control: str = "") -> None:
+        """Creates everything that an app with two generations owns."""
         for number in (1, 2):
             (self.checkpoints(app) / f"g{number:06d}" / "offsets").mkdir(parents=True)
         log = self.folder / "evertable" / app / "spark.log"
@@ -74,7 +74,7 @@ class Neighbourhood:
 
     @contextmanager
     def running(self, app: str) -> Iterator[StateTopic]:
-        """An owner that shows signs of life."""
+        """Runs an owner that sends heartbeats."""
         ended = threading.Event()
         with self.state(app) as state:
 
@@ -97,12 +97,12 @@ class Neighbourhood:
 
 
 @pytest.fixture
-def neighbourhood(broker: EmbeddedBroker, tmp_path: Path, new_topic: Callable[..., str]) -> Neighbourhood:
-    return Neighbourhood(broker.bootstrap, tmp_path, (new_topic(), new_topic()))
+def apps(broker: EmbeddedBroker, tmp_path: Path, new_topic: Callable[..., str]) -> Apps:
+    return Apps(broker.bootstrap, tmp_path, (new_topic(), new_topic()))
 
 
-def test_topics_belong_to_the_app_before_their_last_dot() -> None:
-    """Names that begin alike never mix, and a control topic alone is no app."""
+def test_topics_by_app() -> None:
+    """The app is the part before the last dot; a control topic alone is not an app."""
     names = [
         *("e.demo.state", "e.demo.g000001", "e.demo.control", "e.demo.x.state", "e.demo2.g1000000", "e.state.state"),
         *("e.demo.g1", "e.demo.other", "e.alone.control", "f.demo.state", "exdemo.state", "e.demo", "e..state"),
@@ -115,110 +115,110 @@ def test_topics_belong_to_the_app_before_their_last_dot() -> None:
     }
 
 
-def test_apps_are_listed_with_who_runs_them(neighbourhood: Neighbourhood) -> None:
-    assert neighbourhood.run("apps").stdout == (
-        f"No app has topics that begin with '{neighbourhood.prefix}.' on Kafka at {neighbourhood.bootstrap}.\n"
+def test_apps_are_listed_with_their_owners(apps: Apps) -> None:
+    assert apps.run("apps").stdout == (
+        f"No app has topics with the prefix '{apps.prefix}.' on Kafka at {apps.bootstrap}.\n"
     )
-    neighbourhood.settle("demo")
-    neighbourhood.settle("demo.x")
-    with neighbourhood.running("demo.x") as owner:
-        told = neighbourhood.run("apps").stdout
-    demo, other = told.split("demo.x\n", 1) if told.startswith("demo\n") else ("", "")
-    left, right = neighbourhood.sources
+    apps.create("demo")
+    apps.create("demo.x")
+    with apps.running("demo.x") as owner:
+        output = apps.run("apps").stdout
+    demo, other = output.split("demo.x\n", 1) if output.startswith("demo\n") else ("", "")
+    left, right = apps.sources
     assert f"generation 2: {left}, left join with {right}" in demo
     assert "not running" in demo
-    prefix = neighbourhood.prefix
+    prefix = apps.prefix
     assert f"{prefix}.demo.control, {prefix}.demo.g000002, {prefix}.demo.state\n" in demo
-    assert str(neighbourhood.checkpoints("demo")) in demo
+    assert str(apps.checkpoints("demo")) in demo
     assert f"running      process {os.getpid()} on {owner.owner.host}, at http://h, started" in other
 
 
-def test_forgetting_one_app_leaves_its_neighbours_alone(neighbourhood: Neighbourhood) -> None:
-    """Names that begin alike, the sources, and a shared control topic stay."""
+def test_forgetting_one_app_keeps_the_others(apps: Apps) -> None:
+    """Apps with similar names, source topics and a shared control topic stay."""
     neighbours = ("demo.x", "demo2", "checkpoints")
     for app in ("demo", *neighbours):
-        neighbourhood.settle(app)
-    before = neighbourhood.topics()
-    refused = neighbourhood.run("forget", "demo", answer="n\n")
-    assert (refused.returncode, neighbourhood.topics()) == (1, before)
-    own = neighbourhood.own("demo")
+        apps.create(app)
+    before = apps.topics()
+    refused = apps.run("forget", "demo", answer="n\n")
+    assert (refused.returncode, apps.topics()) == (1, before)
+    own = apps.own("demo")
     assert all(f"topic {topic}\n" in refused.stdout for topic in own)
-    done = neighbourhood.run("forget", "demo", answer="y\n")
+    done = apps.run("forget", "demo", answer="y\n")
     assert (done.returncode, done.stderr) == (0, "")
-    assert before - neighbourhood.topics() == own
-    assert not neighbourhood.checkpoints("demo").exists()
-    assert not (neighbourhood.folder / "evertable" / "demo").exists()
+    assert before - apps.topics() == own
+    assert not apps.checkpoints("demo").exists()
+    assert not (apps.folder / "evertable" / "demo").exists()
     for app in neighbours:
-        assert len(list(neighbourhood.checkpoints(app).iterdir())) >= 2
-        assert (neighbourhood.folder / "evertable" / app / "spark.log").exists()
-    again = neighbourhood.run("forget", "demo", "--yes")
+        assert len(list(apps.checkpoints(app).iterdir())) >= 2
+        assert (apps.folder / "evertable" / app / "spark.log").exists()
+    again = apps.run("forget", "demo", "--yes")
     assert again.stderr.startswith("[APP_NOT_FOUND] No app 'demo' has topics")
-    assert "Known are checkpoints, demo.x, demo2." in again.stderr
-    assert neighbourhood.run("forget", "checkpoints", "--yes").returncode == 0
-    assert len(list(neighbourhood.checkpoints("demo2").iterdir())) == 2
+    assert "Known apps: checkpoints, demo.x, demo2." in again.stderr
+    assert apps.run("forget", "checkpoints", "--yes").returncode == 0
+    assert len(list(apps.checkpoints("demo2").iterdir())) == 2
     for name in (".", ".."):
-        assert "APP_NOT_FOUND" in neighbourhood.run("forget", name, "--yes").stderr
+        assert "APP_NOT_FOUND" in apps.run("forget", name, "--yes").stderr
 
 
-def test_checkpoints_of_the_same_name_on_another_kafka_stay(neighbourhood: Neighbourhood) -> None:
-    """And so does the log; what the app keeps beside them goes."""
-    neighbourhood.settle("demo")
-    folder = neighbourhood.checkpoints("demo")
+def test_checkpoints_of_the_same_name_on_another_kafka_stay(apps: Apps) -> None:
+    """The log stays, too; the folder that the app itself uses is deleted."""
+    apps.create("demo")
+    folder = apps.checkpoints("demo")
     folder.with_name("demo@owner").write_text("another")
-    state = f"{neighbourhood.prefix}.demo.state"
-    [described] = neighbourhood.admin.describe_topics(TopicCollection([state])).values()
+    state = f"{apps.prefix}.demo.state"
+    [described] = apps.admin.describe_topics(TopicCollection([state])).values()
     beside = folder.with_name(name_beside("demo", str(described.result(30).topic_id)))
     (beside / "g000001").mkdir(parents=True)
-    done = neighbourhood.run("forget", "demo", "--yes")
+    done = apps.run("forget", "demo", "--yes")
     assert (done.returncode, done.stderr) == (0, "")
     assert f"Kept: Folder {folder}: its owner is an app of that name on another Kafka" in done.stdout
     assert len(list(folder.iterdir())) == 2
-    assert (neighbourhood.folder / "evertable" / "demo" / "spark.log").exists()
-    assert (beside.exists(), neighbourhood.own("demo")) == (False, set())
+    assert (apps.folder / "evertable" / "demo" / "spark.log").exists()
+    assert (beside.exists(), apps.own("demo")) == (False, set())
 
 
-def test_a_forgetting_that_fails_can_be_repeated(neighbourhood: Neighbourhood, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_deletion_can_be_repeated(apps: Apps, monkeypatch: pytest.MonkeyPatch) -> None:
     """A start in between finds no changelog, and so does not go on from a checkpoint that is half deleted."""
-    neighbourhood.settle("demo")
-    monkeypatch.setenv("XDG_STATE_HOME", str(neighbourhood.folder))
+    apps.create("demo")
+    monkeypatch.setenv("XDG_STATE_HOME", str(apps.folder))
 
     def fail(path: Path) -> None:
         raise OSError(f"{path} is busy")
 
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "rmtree", fail)
-        where = ["--kafka", neighbourhood.bootstrap, "--prefix", neighbourhood.prefix]
+        where = ["--kafka", apps.bootstrap, "--prefix", apps.prefix]
         assert "is busy" in str(CliRunner().invoke(build_app(), ["forget", "demo", "--yes", *where]).exception)
-    assert neighbourhood.own("demo") == {f"{neighbourhood.prefix}.demo.state"}
-    assert neighbourhood.run("forget", "demo", "--yes").returncode == 0
-    assert neighbourhood.own("demo") == set()
-    assert not neighbourhood.checkpoints("demo").exists()
+    assert apps.own("demo") == {f"{apps.prefix}.demo.state"}
+    assert apps.run("forget", "demo", "--yes").returncode == 0
+    assert apps.own("demo") == set()
+    assert not apps.checkpoints("demo").exists()
 
 
-def test_a_control_topic_that_another_app_reads_stays(neighbourhood: Neighbourhood) -> None:
-    """Whether it is the forgotten app's own, or one that both were given."""
-    neighbourhood.settle("demo")
-    shared = f"{neighbourhood.prefix}.demo.control"
-    neighbourhood.settle("guest", control=shared)
-    told = neighbourhood.run("forget", "guest", "--yes").stdout
-    assert f"Kept: Topic {shared}: a control topic that other apps may read." in told
-    neighbourhood.settle("guest2", control=shared)
-    told = neighbourhood.run("forget", "demo", "--yes").stdout
-    assert f"Kept: Topic {shared}: the app 'guest2' reads it." in told
-    assert shared in neighbourhood.topics()
-    assert neighbourhood.own("demo") == set()
+def test_a_shared_control_topic_stays(apps: Apps) -> None:
+    """This holds for the default control topic of the deleted app and for a configured one."""
+    apps.create("demo")
+    shared = f"{apps.prefix}.demo.control"
+    apps.create("guest", control=shared)
+    output = apps.run("forget", "guest", "--yes").stdout
+    assert f"Kept: Topic {shared}: a control topic that other apps may read." in output
+    apps.create("guest2", control=shared)
+    output = apps.run("forget", "demo", "--yes").stdout
+    assert f"Kept: Topic {shared}: the app 'guest2' reads it." in output
+    assert shared in apps.topics()
+    assert apps.own("demo") == set()
 
 
-def test_a_running_app_is_not_forgotten(neighbourhood: Neighbourhood) -> None:
-    """The error says who runs it; one that was killed can be forgotten."""
-    neighbourhood.settle("demo")
-    before = neighbourhood.topics()
-    with neighbourhood.running("demo") as owner:
-        refused = neighbourhood.run("forget", "demo", "--yes")
+def test_a_running_app_is_not_forgotten(apps: Apps) -> None:
+    """The error names the owner; an app whose owner was killed can be deleted."""
+    apps.create("demo")
+    before = apps.topics()
+    with apps.running("demo") as owner:
+        refused = apps.run("forget", "demo", "--yes")
         assert refused.stderr.startswith(f"[APP_RUNNING] The app 'demo' is running: {owner.owner}. Stop it first")
-    assert (refused.returncode, neighbourhood.topics()) == (1, before)
-    assert neighbourhood.checkpoints("demo").exists()
-    killed = neighbourhood.state("demo")
+    assert (refused.returncode, apps.topics()) == (1, before)
+    assert apps.checkpoints("demo").exists()
+    killed = apps.state("demo")
     killed.open()
-    assert neighbourhood.run("forget", "demo", "--yes").returncode == 0
-    wait_until(lambda: neighbourhood.own("demo") == set())
+    assert apps.run("forget", "demo", "--yes").returncode == 0
+    wait_until(lambda: apps.own("demo") == set())

@@ -1,4 +1,4 @@
-"""``evertable broker`` in a terminal: says where it listens, stops cleanly when told to, keeps the records."""
+"""``evertable broker``: prints its address, stops on signals, keeps its records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EVERTABLE = Path(sys.executable).with_name("evertable")
 
 @contextmanager
 def running(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The command, once it says that it listens, and where."""
+    """Starts the command, and waits for the address that it prints."""
     command = [str(EVERTABLE), "broker", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, stderr=subprocess.PIPE) as process:
         try:

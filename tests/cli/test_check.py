@@ -1,4 +1,4 @@
-"""``evertable check``: what is in effect, or all that is wrong."""
+"""``evertable check``: the configuration in effect, or all its problems."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def check(*arguments: str) -> Result:
 
 
 def test_a_right_configuration() -> None:
-    """The effective configuration on standard output; then one line that says it is fine, and what to do next."""
+    """Standard output has the effective configuration, standard error the next step."""
     result = check(str(EXAMPLE))
     assert (0, effective(load(EXAMPLE))) == (result.exit_code, result.stdout)
-    assert f"{EXAMPLE} is fine: users and accounts, left join. Next: evertable serve {EXAMPLE}\n" == result.stderr
+    assert f"{EXAMPLE} is valid: users and accounts, left join. Next: evertable serve {EXAMPLE}\n" == result.stderr
 
 
 def test_warnings(tmp_path: Path) -> None:
-    """What has no effect is said before it is called fine; secrets are masked."""
+    """Settings without effect are warnings; secrets are masked."""
     path = tmp_path / "evertable.yaml"
     path.write_text(EXAMPLE.read_text().replace("kafka: {boot", "kafka: {group.id: g, sasl.password: hunter2, boot", 1))
     result = check(str(path))
@@ -35,23 +35,23 @@ def test_warnings(tmp_path: Path) -> None:
 
 
 def test_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """All of them on standard error, nothing on standard output, exit code 2."""
+    """All problems are on standard error, and the exit code is 2."""
     path = tmp_path / "evertable.yaml"
     path.write_text(EXAMPLE.read_text().replace("age: long", "age: lng").replace("realtime", "fast"))
     monkeypatch.setattr("sys.argv", ["evertable", "check", str(path)])
     with pytest.raises(SystemExit) as left:
         main()
-    said = capsys.readouterr()
-    assert (left.value.code, said.out) == (2, "")
+    output = capsys.readouterr()
+    assert (left.value.code, output.out) == (2, "")
     assert (
-        f"[CONFIG_INVALID] {path} has 2 problems.\n  - sources.users.columns.age: 'lng' is no column type" in said.err
+        f"[CONFIG_INVALID] {path} has 2 problems.\n  - sources.users.columns.age: 'lng' is no column type" in output.err
     )
-    assert "  - engine.trigger: 'fast' is unknown; known are realtime, microbatch" in said.err
+    assert "  - engine.trigger: 'fast' is unknown; known are realtime, microbatch" in output.err
 
 
 def test_without_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is looked for in the usual places."""
+    """The configuration is found in the usual places."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("EVERTABLE_CONFIG", raising=False)
     (tmp_path / "evertable.yaml").write_text(EXAMPLE.read_text())
-    assert "evertable.yaml is fine" in check().stderr
+    assert "evertable.yaml is valid" in check().stderr

@@ -14,8 +14,7 @@ import httpx
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.client.conftest import ADA, BOB, COLUMNS, LiveServer
-from tests.client.test_client import answering
+from tests.client.conftest import ADA, BOB, COLUMNS, LiveServer, answering
 from tests.waiting import wait_until
 
 from evertable.tables.table import schema_of
@@ -49,7 +48,7 @@ def rows(table: pa.Table) -> list[tuple[object, ...]]:
 
 
 def test_csv(server: LiveServer, tmp_path: Path) -> None:
-    """As the server has it, byte for byte."""
+    """The file has exactly the bytes of the server."""
     expected = httpx.get(f"{server.url}/api/tables/people.csv").content
     target = tmp_path / "people.csv"
     done = export(server.url, "people", "-o", target)
@@ -61,7 +60,7 @@ def test_csv(server: LiveServer, tmp_path: Path) -> None:
 
 
 def test_csv_for_spreadsheets(server: LiveServer, tmp_path: Path) -> None:
-    """Formulas are defused unless they are asked for; only CSV can have any."""
+    """Formulas are escaped unless ``--raw-formulas`` is given, which is for CSV only."""
     server.people.append([("=1+1", *ADA[1:])])
     for options, shown in (((), b"'=1+1"), (("--raw-formulas",), b"=1+1")):
         done = export(server.url, "people", "-o", "-", "--columns", "name", *options)
@@ -71,7 +70,7 @@ def test_csv_for_spreadsheets(server: LiveServer, tmp_path: Path) -> None:
 
 
 def test_arrow(server: LiveServer, tmp_path: Path) -> None:
-    """A file for every reader of Arrow, not only for those of streams."""
+    """The file has the random-access format of Arrow."""
     target = tmp_path / "people.arrow"
     assert export(server.url, "people", "-o", target).returncode == 0
     table = pa.ipc.open_file(target).read_all()
@@ -87,7 +86,7 @@ def test_parquet(server: LiveServer, tmp_path: Path) -> None:
     assert file.num_row_groups == 1
 
 
-def test_a_part_of_it(server: LiveServer, tmp_path: Path) -> None:
+def test_a_view(server: LiveServer, tmp_path: Path) -> None:
     target = tmp_path / "part.CSV"
     shape = ["--columns", "name,age", "--sort", "-name", "--filter", "name <= 'Bob'"]
     assert export(server.url, "people", "-o", target, *shape).returncode == 0
@@ -102,7 +101,7 @@ def test_an_empty_table(server: LiveServer, tmp_path: Path) -> None:
     assert pa.ipc.open_file(tmp_path / "none.arrow").read_all().schema.equals(schema_of(COLUMNS))
 
 
-def test_a_file_that_is_there_stays_unless_forced(server: LiveServer, tmp_path: Path) -> None:
+def test_an_existing_file_is_kept_without_force(server: LiveServer, tmp_path: Path) -> None:
     target = tmp_path / "people.csv"
     target.write_text("mine")
     done = export(server.url, "people", "-o", target)
@@ -125,7 +124,7 @@ def test_a_file_that_is_there_stays_unless_forced(server: LiveServer, tmp_path: 
         ("people", "folder.csv/file/x.csv", b"[OUTPUT_FAILED]"),
     ],
 )
-def test_what_cannot_be_is_said_and_leaves_nothing(
+def test_a_failed_export_leaves_no_file(
     server: LiveServer, tmp_path: Path, name: str, output: str, condition: bytes
 ) -> None:
     (tmp_path / "folder.csv").mkdir()
@@ -138,8 +137,8 @@ def test_what_cannot_be_is_said_and_leaves_nothing(
 
 
 @pytest.mark.parametrize("ending", ["csv", "arrow", "parquet"])
-def test_a_download_that_breaks_off_leaves_nothing(tmp_path: Path, ending: str) -> None:
-    """Also not over the file that was there before."""
+def test_a_truncated_download_leaves_no_file(tmp_path: Path, ending: str) -> None:
+    """The existing file is not changed."""
     target = tmp_path / f"people.{ending}"
     target.write_text("mine")
     with answering(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nname") as url:
@@ -151,7 +150,7 @@ def test_a_download_that_breaks_off_leaves_nothing(tmp_path: Path, ending: str) 
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_export_that_is_ended_leaves_nothing(tmp_path: Path, number: int) -> None:
+def test_a_stopped_export_leaves_no_file(tmp_path: Path, number: int) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         command = [EVERTABLE, "export", "people", "-o", str(tmp_path / "people.csv"), "--url", url]
@@ -162,7 +161,7 @@ def test_an_export_that_is_ended_leaves_nothing(tmp_path: Path, number: int) -> 
                 connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nname\r\n")
                 wait_until(lambda: names(tmp_path))
                 process.send_signal(number)
-                said = process.communicate(timeout=30)[1]
+                errors = process.communicate(timeout=30)[1]
     assert process.returncode != 0
-    assert b"Traceback" not in said
+    assert b"Traceback" not in errors
     assert names(tmp_path) == []

@@ -1,4 +1,4 @@
-"""Lines of all parts in one shape, as the configuration says."""
+"""All log lines have one format, which the configuration sets."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from evertable.cli.logs import write_logs
+from evertable.cli.logs import configure_logging
 from evertable.config.models import Logging
 
 
 @pytest.fixture(autouse=True)
 def restored() -> Iterator[None]:
-    """What a test changes of the process's logging is as before after it."""
+    """Restores the logging of the process."""
     root, ours = logging.getLogger(), logging.getLogger("evertable")
     before = root.handlers[:], root.level, ours.level
     yield
@@ -26,11 +26,11 @@ def restored() -> Iterator[None]:
     structlog.reset_defaults()
 
 
-def speak() -> None:
+def log_lines() -> None:
     structlog.get_logger("evertable.a").info("published", generation=3)
     logging.getLogger("evertable.b").debug("a detail")
-    logging.getLogger("evertable.b").warning("Kafka at %s is away", "k:1")
-    logging.getLogger("uvicorn").info("a library's chatter")
+    logging.getLogger("evertable.b").warning("Kafka at %s is unreachable", "k:1")
+    logging.getLogger("uvicorn").info("detail of a library")
     try:
         raise ValueError("odd")
     except ValueError:
@@ -38,29 +38,29 @@ def speak() -> None:
 
 
 def test_for_people(capsys: pytest.CaptureFixture[str]) -> None:
-    write_logs(Logging.model_validate({}))
-    speak()
+    configure_logging(Logging.model_validate({}))
+    log_lines()
     lines = capsys.readouterr().out.splitlines()
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \[info     \] published +generation=3", lines[0])
-    assert lines[1].endswith("[warning  ] Kafka at k:1 is away")
+    assert lines[1].endswith("[warning  ] Kafka at k:1 is unreachable")
     assert lines[2].endswith("[error    ] failed")
     assert lines[-1] == "ValueError: odd"
-    assert "chatter" not in str(lines)
+    assert "detail of a library" not in str(lines)
 
 
 def test_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
-    """One object a line, also of an error with its traceback."""
-    write_logs(Logging.model_validate({"format": "json", "level": "debug"}))
-    speak()
-    published, detail, away, failed = map(json.loads, capsys.readouterr().out.splitlines())
+    """Each line is one object, even an error with its traceback."""
+    configure_logging(Logging.model_validate({"format": "json", "level": "debug"}))
+    log_lines()
+    published, detail, unreachable, failed = map(json.loads, capsys.readouterr().out.splitlines())
     assert (published["event"], published["generation"], published["level"]) == ("published", 3, "info")
     assert published["timestamp"].endswith("Z")
     assert (detail["event"], detail["level"]) == ("a detail", "debug")
-    assert away["event"] == "Kafka at k:1 is away"
+    assert unreachable["event"] == "Kafka at k:1 is unreachable"
     assert "ValueError: odd" in failed["exception"]
 
 
-def test_from_a_level_on(capsys: pytest.CaptureFixture[str]) -> None:
-    write_logs(Logging.model_validate({"level": "error"}))
-    speak()
+def test_level(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging(Logging.model_validate({"level": "error"}))
+    log_lines()
     assert [line for line in capsys.readouterr().out.splitlines() if "[" in line and "error" not in line] == []

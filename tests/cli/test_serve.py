@@ -1,4 +1,4 @@
-"""``evertable serve`` where it cannot be: what is said, and that nothing is left running."""
+"""``evertable serve`` reports why it cannot start, and leaves no process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.cli.playing import EVERTABLE
+from tests.cli.fake_orchestrator import EVERTABLE
 from tests.serving.rig import App, config
 from tests.waiting import wait_until
 
@@ -24,29 +24,27 @@ def serve(folder: Path, **environment: str) -> tuple[int, str, str]:
 
 
 def test_without_java_nothing_is_started(tmp_path: Path) -> None:
-    """Also while Kafka does not answer, which is waited for otherwise."""
-    code, out, said = serve(tmp_path, JAVA_HOME=str(tmp_path / "nowhere"), EVERTABLE_SERVER__PORT="0")
-    assert (code, out) == (1, "")
-    assert said == (
+    """A missing Java is an error even while Kafka is unreachable."""
+    code, output, errors = serve(tmp_path, JAVA_HOME=str(tmp_path / "nowhere"), EVERTABLE_SERVER__PORT="0")
+    assert (code, output) == (1, "")
+    assert errors == (
         f"[JAVA_NOT_FOUND] JAVA_HOME is {tmp_path}/nowhere, but there is no bin/java in it. Correct or unset it.\n"
     )
 
 
-def test_a_port_in_use_is_said_with_how_to_choose_another(tmp_path: Path) -> None:
+def test_a_port_in_use(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        code, out, said = serve(tmp_path, EVERTABLE_SERVER__PORT=str(port))
-    assert (code, out) == (1, "")
-    assert said == (
+        code, output, errors = serve(tmp_path, EVERTABLE_SERVER__PORT=str(port))
+    assert (code, output) == (1, "")
+    assert errors == (
         f"[PORT_IN_USE] Port {port} is in use on 127.0.0.1. Stop what listens there, or choose another port "
         "(server.port or EVERTABLE_SERVER__PORT; 0 takes any).\n"
     )
 
 
-def test_spark_that_cannot_start_is_not_hidden_by_a_kafka_that_is_away(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever the reason is, it ends the wait for Kafka."""
+def test_a_missing_java_is_reported_while_kafka_is_unreachable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error ends the wait for Kafka."""
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
     with App(config("127.0.0.1:1", "alone", ("u", "a"), tmp_path), folder=tmp_path) as app:
         wait_until(lambda: not app.running)

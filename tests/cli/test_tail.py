@@ -1,22 +1,17 @@
-"""``evertable tail``: a live table in a terminal, its news in a pipe, against a real server."""
+"""``evertable tail`` against a real server: a live table in a terminal, new rows in a pipe."""
 
 from __future__ import annotations
 
-import codecs
-import fcntl
 import json
 import os
-import pty
 import signal
-import struct
 import subprocess
 import sys
-import termios
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.cli.terminal import Terminal
 from tests.client.conftest import ADA, BOB, LiveServer
 from tests.waiting import wait_until
 
@@ -26,7 +21,7 @@ from evertable.tables.bounded import BoundedTable
 EVERTABLE = str(Path(sys.executable).with_name("evertable"))
 TOKEN, WRONG = "hush", "guess"
 
-REFUSED = "[TOKEN_WRONG] The token is not the server's. Correct EVERTABLE_TOKEN, or the file that --token-file names.\n"
+REFUSED = "[TOKEN_WRONG] The token is wrong. Correct EVERTABLE_TOKEN, or the file that --token-file names.\n"
 
 
 @pytest.fixture
@@ -49,30 +44,30 @@ def lines(process: subprocess.Popen[str], count: int) -> list[str]:
 
 
 def end(process: subprocess.Popen[str], number: int = signal.SIGINT) -> tuple[int, str, str]:
-    """What a process leaves behind that is asked to end: exit code, rest of its output, errors."""
+    """Sends a signal, and returns exit code, remaining output and errors."""
     process.send_signal(number)
-    out, said = process.communicate(timeout=30)
-    return process.returncode, out, said
+    output, errors = process.communicate(timeout=30)
+    return process.returncode, output, errors
 
 
-NASTY = "\x1b]0;title\x07 \x9b31m \x7f \u202egnp.exe\u202c \u2028 \ufeff C:\\dir\tend"
+CONTROL_CHARACTERS = "\x1b]0;title\x07 \x9b31m \x7f \u202egnp.exe\u202c \u2028 \ufeff C:\\dir\tend"
 
 
 @pytest.mark.parametrize("as_json", [False, True])
-def test_nothing_that_a_terminal_would_obey_is_in_a_pipe(server: LiveServer, as_json: bool) -> None:
-    """A pipe may end in a pager or a terminal; what is escaped can be read back as it was."""
-    server.people.append([(NASTY, *ADA[1:])])
+def test_control_characters_are_escaped_in_a_pipe(server: LiveServer, as_json: bool) -> None:
+    """A pipe may end in a terminal; escaped texts can be decoded to the original."""
+    server.people.append([(CONTROL_CHARACTERS, *ADA[1:])])
     arguments = ["--json"] if as_json else []
     with tail(server, "people", "--columns", "name", *arguments) as process:
         *_, line = lines(process, 3 if as_json else 4)
         end(process)
     assert all(char.isprintable() for char in line)
-    assert (json.loads(line)["name"] if as_json else json.loads(f'"{line}"')) == NASTY
+    assert (json.loads(line)["name"] if as_json else json.loads(f'"{line}"')) == CONTROL_CHARACTERS
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_in_a_pipe_each_new_or_changed_row_is_a_line(server: LiveServer, number: int) -> None:
-    """The newest last, whatever the page's order; Ctrl-C ends it quietly."""
+    """The newest row comes last, and signals end the command without an error."""
     with tail(server, "people", "--columns", "name,age,balance") as process:
         assert lines(process, 3) == ["name\tage\tbalance", "Ada\t36\t1.5000000000", "Bob\t\t-0.0000000001"]
         server.people.put({"bob": ("Bob", 40, *BOB[2:])})
@@ -107,7 +102,7 @@ def test_sorted_and_limited(server: LiveServer) -> None:
         assert end(process) == (0, "", "")
 
 
-def test_names_come_again_when_a_swap_changes_them(server: LiveServer) -> None:
+def test_a_new_header_after_a_swap_with_other_columns(server: LiveServer) -> None:
     for generation, name in enumerate(("a", "b"), 1):
         table = BoundedTable(parse_columns({name: "int"}), 10)
         table.append([(generation,)])
@@ -119,7 +114,7 @@ def test_names_come_again_when_a_swap_changes_them(server: LiveServer) -> None:
         assert end(process) == (0, "", "")
 
 
-def test_a_restart_of_the_server_is_lived_through(server: LiveServer) -> None:
+def test_a_restart_of_the_server(server: LiveServer) -> None:
     with tail(server, "people", "--columns", "name", "--oldest-first") as process:
         assert lines(process, 3) == ["name", "Ada", "Bob"]
         server.stop()
@@ -133,24 +128,24 @@ def test_a_restart_of_the_server_is_lived_through(server: LiveServer) -> None:
     ("arguments", "condition"),
     [(["nothing"], "TABLE_NOT_FOUND"), (["people", "--filter", "age >"], "FILTER_INVALID")],
 )
-def test_what_the_server_refuses_is_said(server: LiveServer, arguments: list[str], condition: str) -> None:
+def test_refusals_of_the_server(server: LiveServer, arguments: list[str], condition: str) -> None:
     with tail(server, *arguments) as process:
-        out, said = process.communicate(timeout=30)
-    assert (process.returncode, out) == (1, "")
-    assert said.startswith(f"[{condition}] ")
-    assert "Traceback" not in said
+        output, errors = process.communicate(timeout=30)
+    assert (process.returncode, output) == (1, "")
+    assert errors.startswith(f"[{condition}] ")
+    assert "Traceback" not in errors
 
 
-def test_nobody_there(server: LiveServer) -> None:
+def test_an_unreachable_server(server: LiveServer) -> None:
     server.stop()
     with tail(server, "people") as process:
-        _, said = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=30)
     assert process.returncode == 1
-    assert said.startswith(f"[SERVER_UNREACHABLE] There is no answer from {server.url}")
+    assert errors.startswith(f"[SERVER_UNREACHABLE] There is no answer from {server.url}")
 
 
 def test_tokens(tmp_path: Path) -> None:
-    """From the environment or a file; a wrong one is said, never shown."""
+    """Tokens come from the environment or a file; a wrong one is an error that does not show it."""
     file = tmp_path / "token"
     file.write_text(f"{TOKEN}\n")
     server = LiveServer(token=TOKEN)
@@ -164,58 +159,16 @@ def test_tokens(tmp_path: Path) -> None:
                 lines(process, 3)
                 assert end(process) == (0, "", "")
         with tail(server, "people", EVERTABLE_TOKEN=WRONG) as process:
-            _, said = process.communicate(timeout=30)
-        assert (process.returncode, said) == (1, REFUSED)
+            _, errors = process.communicate(timeout=30)
+        assert (process.returncode, errors) == (1, REFUSED)
         with tail(server, "people", "--token-file", str(tmp_path / "no")) as process:
             assert "[ADDRESS_INVALID]" in process.communicate(timeout=30)[1]
     finally:
         server.stop()
 
 
-class Terminal:
-    """A terminal of its own, and what was written to it."""
-
-    def __init__(self, height: int, width: int = 100) -> None:
-        self._side, self.other = pty.openpty()
-        os.set_blocking(self._side, False)
-        self.resize(height, width)
-        self.written = ""
-        self._decoder = codecs.getincrementaldecoder("utf-8")()  # a read may end in the middle of a character
-
-    def resize(self, height: int, width: int = 100) -> None:
-        fcntl.ioctl(self.other, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
-
-    def shows(self, text: str) -> bool:
-        """Whether that stands in what was written since it was last forgotten."""
-        with suppress(BlockingIOError):
-            self.written += self._decoder.decode(os.read(self._side, 1 << 20))
-        return text in self.written
-
-    def forget(self) -> None:
-        self.written = ""
-
-    @contextmanager
-    def run(self, command: Sequence[str], **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-        """Runs a command on it, and ends it with the test, however that ends."""
-        process = subprocess.Popen(
-            command,
-            stdout=self.other,
-            stderr=self.other,
-            env={**os.environ, "TERM": "xterm", "COLUMNS": "", "LINES": "", **environment},
-        )
-        try:
-            yield process
-        finally:
-            process.kill()
-            process.wait()
-
-    def close(self) -> None:
-        os.close(self._side)
-        os.close(self.other)
-
-
 def test_in_a_terminal(server: LiveServer) -> None:
-    """A title that says where it stands, as many rows as there is room for, and nothing a row could do to it."""
+    """The terminal shows a title with the state and as many rows as fit; control characters are escaped."""
     server.people.append([("\x1b[31mred[b]", *ADA[1:]), *((f"name {i}", *ADA[1:]) for i in range(50))])
     terminal = Terminal(height=12)
     command = [EVERTABLE, "tail", "people", "--columns", "name,age", "--oldest-first", "--url", server.url]
@@ -224,13 +177,13 @@ def test_in_a_terminal(server: LiveServer) -> None:
         wait_until(lambda: terminal.shows("\\u001b[31mred[b]"))
         wait_until(lambda: terminal.shows("name 2"))
         assert not terminal.shows("name 3")
-        terminal.forget()
+        terminal.clear()
         terminal.resize(20)
         wait_until(lambda: terminal.shows("name 10"))
         assert not terminal.shows("name 11")
         server.stop()
         wait_until(lambda: terminal.shows("lost") or terminal.shows("connecting"))
-        terminal.forget()
+        terminal.clear()
         server.start()
         wait_until(lambda: terminal.shows("live"))
         process.send_signal(signal.SIGINT)
@@ -240,8 +193,8 @@ def test_in_a_terminal(server: LiveServer) -> None:
     terminal.close()
 
 
-def test_only_who_tails_pays_for_it() -> None:
-    """What is slow to import is not imported for ``--help``."""
+def test_help_imports_nothing_slow() -> None:
+    """``--help`` stays fast."""
     program = "import sys; from evertable.cli.app import build_app; build_app(); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     loaded = set(done.stdout.split())

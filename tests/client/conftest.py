@@ -1,10 +1,11 @@
-"""A real server that tests can stop and start again at the same address."""
+"""A real server that tests can restart at the same address."""
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -42,7 +43,7 @@ BOB = ("Bob", None, -1, -0.5, 0.25, Decimal("-0.0000000001"), None, None, False,
 
 
 class LiveServer:
-    """A server over one table ``people`` and one name ``later`` that has no table until it is published."""
+    """A server over one table ``people`` and one name ``later`` without a table until one is published."""
 
     def __init__(self, **given: Any) -> None:
         self.people = BoundedTable(COLUMNS, 100_000)
@@ -102,6 +103,23 @@ def client(server: LiveServer) -> Iterator[Client]:
 
 @pytest.fixture(autouse=True)
 def no_thread_is_left() -> Iterator[None]:
-    """Whatever a test did with watches, their threads have ended."""
+    """Checks that the threads of all watches have ended."""
     yield
     wait_until(lambda: not any(thread.name == "evertable-watch" for thread in threading.enumerate()))
+
+
+@contextmanager
+def answering(raw: bytes) -> Iterator[str]:
+    """Listens at an address and answers the first request with ``raw``, then closes the connection."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer() -> None:
+            connection, _ = listening.accept()
+            with closing(connection):
+                connection.recv(65_536)
+                connection.sendall(raw)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        thread.join()

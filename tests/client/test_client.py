@@ -1,19 +1,16 @@
-"""The client against a real server: pages, whole tables, the operator's requests, and errors that say what to do."""
+"""The client against a real server: pages, whole tables, swaps, and errors."""
 
 from __future__ import annotations
 
 import importlib.util
 import logging
-import socket
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests.client.conftest import ADA, BOB, COLUMNS, LiveServer, StartServer
+from tests.client.conftest import ADA, BOB, COLUMNS, LiveServer, StartServer, answering
 
 from evertable.client import (
     AccessDeniedError,
@@ -32,23 +29,6 @@ from evertable.tables.bounded import BoundedTable
 from evertable.tables.table import schema_of
 
 TOKEN = "a-secret"  # noqa: S105 - for tests
-
-
-@contextmanager
-def answering(raw: bytes) -> Iterator[str]:
-    """Something at an address that gives one answer, whatever is asked, and hangs up."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-
-        def answer() -> None:
-            connection, _ = listening.accept()
-            with closing(connection):
-                connection.recv(65_536)
-                connection.sendall(raw)
-
-        thread = threading.Thread(target=answer)
-        thread.start()
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        thread.join()
 
 
 def test_tables_are_listed(client: Client) -> None:
@@ -73,8 +53,8 @@ def test_a_page_of_a_view(client: Client) -> None:
     assert (one.rows, one.offset, one.total) == ((("Bob",),), 1, 2)
 
 
-def test_names_of_columns_may_be_anything(client: Client, server: LiveServer) -> None:
-    """Commas, ampersands and leading minus signs."""
+def test_unusual_column_names(client: Client, server: LiveServer) -> None:
+    """Names with commas, ampersands and leading minus signs work."""
     columns = parse_columns({"a,b": "int", "-x": "int", "&?=% é": "int"})
     odd = BoundedTable(columns, 10)
     odd.append([(1, 2, 3), (4, 5, 6)])
@@ -99,7 +79,7 @@ def test_a_whole_table_as_pandas(client: Client) -> None:
     assert frame.to_dict("list") == {"name": ["Bob", "Ada"], "balance": [BOB[5], ADA[5]]}
 
 
-def test_without_pandas_the_error_says_what_to_install(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_pandas(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(PandasMissingError, match=r"pip install 'evertable\[pandas\]'"):
         client.table("people").to_pandas()
@@ -115,7 +95,7 @@ def test_without_pandas_the_error_says_what_to_install(client: Client, monkeypat
         ("people", {"limit": 1_000_000}, "PAGE_TOO_LARGE", 400),
     ],
 )
-def test_refusals_carry_the_server_s_words(
+def test_refusals_have_the_server_s_condition(
     client: Client, name: str, view: Mapping[str, Any], condition: str, status: int
 ) -> None:
     with pytest.raises(ServerRefusedError) as refused:
@@ -128,8 +108,8 @@ def test_refusals_carry_the_server_s_words(
             client.table(name).to_arrow(**view)
 
 
-def test_a_name_instead_of_names_is_a_mistake(client: Client) -> None:
-    with pytest.raises(TypeError, match="sort is a list of names"):
+def test_a_string_instead_of_a_list_is_an_error(client: Client) -> None:
+    with pytest.raises(TypeError, match="sort must be a list of names"):
         client.table("people").page(sort="name")
 
 
@@ -142,7 +122,7 @@ def test_with_the_right_token(start_server: StartServer) -> None:
 
 @pytest.mark.parametrize(("token", "condition"), [(None, "TOKEN_MISSING"), ("wrong", "TOKEN_WRONG")])
 def test_without_the_right_token(start_server: StartServer, token: str | None, condition: str) -> None:
-    """Said at once, also to who watches."""
+    """Requests and watches fail immediately."""
     with Client(start_server({"token": TOKEN}).url, token) as client:
         for ask in (client.tables, client.table("people").page, lambda: next(client.table("people").watch())):
             with pytest.raises(AccessDeniedError) as denied:
@@ -151,7 +131,7 @@ def test_without_the_right_token(start_server: StartServer, token: str | None, c
 
 
 def test_the_token_is_in_no_text(start_server: StartServer, caplog: pytest.LogCaptureFixture) -> None:
-    """Neither in what a client shows of itself, nor in a log at its most talkative, nor in an error."""
+    """The token is in no repr, no log line at DEBUG, and no error."""
     caplog.set_level(logging.DEBUG)
     server = start_server({"token": "hush"})
     with Client(server.url, "hush") as client:
@@ -159,21 +139,21 @@ def test_the_token_is_in_no_text(start_server: StartServer, caplog: pytest.LogCa
         client.tables()
         texts = [repr(client), repr(client.table("people")), repr(client._address), str(client._address)]
         server.stop()
-        with pytest.raises(ServerUnreachableError) as away:
+        with pytest.raises(ServerUnreachableError) as error:
             client.tables()
     assert caplog.records
-    assert "hush" not in "".join([*texts, str(away.value), repr(away.value), caplog.text])
+    assert "hush" not in "".join([*texts, str(error.value), repr(error.value), caplog.text])
 
 
-def test_nobody_at_the_address(server: LiveServer) -> None:
-    """The error names the address and what to do."""
+def test_an_unreachable_server(server: LiveServer) -> None:
+    """The error has the address and the next step."""
     server.stop()
     with Client(server.url) as client:
         for ask in (client.tables, client.table("people").to_arrow, lambda: next(client.table("people").watch())):
-            with pytest.raises(ServerUnreachableError) as away:
+            with pytest.raises(ServerUnreachableError) as error:
                 ask()
-            assert server.url in str(away.value)
-            assert "evertable serve" in str(away.value)
+            assert server.url in str(error.value)
+            assert "evertable serve" in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -188,14 +168,14 @@ def test_nobody_at_the_address(server: LiveServer) -> None:
         b"HTTP/1.1 302 Found\r\nLocation: http://elsewhere/\r\nContent-Length: 0\r\n\r\n",
     ],
 )
-def test_something_else_at_the_address(raw: bytes) -> None:
+def test_another_program_at_the_address(raw: bytes) -> None:
     with answering(raw) as url, Client(url) as client, pytest.raises(ServerAnswerError) as wrong:
         client.tables()
     assert wrong.value.next_step
 
 
-def test_a_download_that_breaks_off_is_an_error() -> None:
-    """Never a table with a part of the rows."""
+def test_a_truncated_download_is_an_error() -> None:
+    """A truncated stream never becomes a table."""
     sink = pa.BufferOutputStream()
     batch = pa.record_batch({"a": list(range(100))})
     with pa.ipc.new_stream(sink, batch.schema) as writer:
@@ -211,31 +191,31 @@ def test_a_download_that_breaks_off_is_an_error() -> None:
         assert client.table("t").to_arrow().num_rows == 100
 
 
-def test_the_operator_s_requests(start_server: StartServer) -> None:
-    said: list[Any] = []
+def test_swap_and_rollback(start_server: StartServer) -> None:
+    messages: list[Any] = []
 
     async def control(message: Mapping[str, Any]) -> Mapping[str, Any]:
-        said.append(dict(message))
+        messages.append(dict(message))
         return {"result": "accepted"}
 
     async def rollback() -> Mapping[str, Any]:
-        said.append("rollback")
+        messages.append("rollback")
         return {"result": "rolled back"}
 
     with Client(start_server(control=control, rollback=rollback).url) as client:
         assert client.swap(usersTopic="users_v2", joinType="inner") == {"result": "accepted"}
         assert client.rollback() == {"result": "rolled back"}
         assert client.status()["publication"] == 0
-    assert said == [{"usersTopic": "users_v2", "joinType": "inner"}, "rollback"]
+    assert messages == [{"usersTopic": "users_v2", "joinType": "inner"}, "rollback"]
 
 
-def test_what_cannot_be_controlled_is_refused(client: Client) -> None:
+def test_a_server_without_control(client: Client) -> None:
     with pytest.raises(ServerRefusedError) as refused:
         client.rollback()
     assert refused.value.condition == "CONTROL_DISABLED"
 
 
-def test_a_closed_client_says_so(server: LiveServer) -> None:
+def test_a_closed_client(server: LiveServer) -> None:
     with Client(server.url) as client:
         pass
     client.close()
@@ -259,14 +239,14 @@ def test_a_closed_client_says_so(server: LiveServer) -> None:
         ("http://127.0.0.1", "secrét"),
     ],
 )
-def test_addresses_and_tokens_that_cannot_be_used(url: str, token: str | None) -> None:
-    """Said without repeating them, for they may hold a secret."""
+def test_invalid_addresses_and_tokens(url: str, token: str | None) -> None:
+    """The error does not quote the value, which may hold a secret."""
     with pytest.raises(AddressError) as wrong:
         Client(url, token)
     assert "secret" not in str(wrong.value)
 
 
-def test_certificates_that_are_none(tmp_path: Path) -> None:
+def test_an_invalid_certificate_file(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("nothing")
     with pytest.raises(AddressError, match="PEM"):
         Client("https://127.0.0.1", ca=tmp_path / "ca.pem")

@@ -1,4 +1,4 @@
-"""A connection subscribes, goes on, and comes back, on sockets that follow a script."""
+"""A connection subscribes, reports pages and reconnects, on scripted sockets."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 from itertools import count
 
 import pytest
-from tests.client.test_following import ADA, BOB, page_frame
+from tests.client.frames import ADA, BOB, page_frame
 
 from evertable.client.connection import Connection, Socket
 from evertable.client.errors import ServerAnswerError, ServerRefusedError, ServerUnreachableError
-from evertable.client.following import Following
+from evertable.client.receiver import PageReceiver
 from evertable.client.state import ConnectionState
 from evertable.errors import ColumnNotFoundError
 from evertable.protocol import answers
@@ -22,11 +22,11 @@ from evertable.protocol.page import Page
 from evertable.views.view import View
 
 Step = bytes | Exception | Callable[[], None]
-HANG = Exception("nothing comes any more")
+HANG = Exception("no more frames")
 
 
 class ScriptedSocket:
-    """Gives its frames, raises its errors, and keeps what is sent."""
+    """Returns the scripted frames, raises the scripted errors, and records sent frames."""
 
     subprotocol: str | None = "evertable.v1"
 
@@ -47,11 +47,11 @@ class ScriptedSocket:
                 step()
             else:
                 return step
-        raise asyncio.CancelledError  # the script is over
+        raise asyncio.CancelledError  # the script has ended
 
 
 class Rig:
-    """A connection over scripts, one for each try; an exception instead of a script refuses the try."""
+    """A connection with a script for each try; an exception instead of a script fails the try."""
 
     def __init__(
         self,
@@ -67,16 +67,16 @@ class Rig:
         self.slept: list[float] = []
         self._connection = Connection(
             self._open,
-            Following("t", View()),
+            PageReceiver("t", View()),
             "http://here",
-            self._took,
+            self._record_page,
             self.states.append,
             delays=lambda: map(float, count(1)),
             sleep=self._sleep,
             clock=clock,
         )
 
-    def _took(self, page: Page) -> None:
+    def _record_page(self, page: Page) -> None:
         self.pages.append(page)
         self._on_page()
 
@@ -92,7 +92,7 @@ class Rig:
         self.slept.append(delay)
 
     def run(self) -> None:
-        """Until the last script is over, or the connection gives up."""
+        """Runs until the last script has ended."""
 
         async def until_cancelled() -> None:
             with pytest.raises(asyncio.CancelledError):
@@ -101,7 +101,7 @@ class Rig:
         asyncio.run(until_cancelled())
 
     def fail(self) -> BaseException:
-        """What the connection gives up with."""
+        """Runs until the connection raises an error, and returns it."""
         with pytest.raises(Exception) as raised:  # noqa: PT011 - any
             asyncio.run(self._connection.run())
         return raised.value
@@ -111,7 +111,7 @@ FIRST, SECOND = page_frame(ADA), page_frame(BOB, at=Stamp(1, 2, 1))
 LOST = ConnectionError("lost")
 
 
-def test_it_subscribes_and_hands_pages_on() -> None:
+def test_subscription_and_pages() -> None:
     rig = Rig([FIRST, SECOND])
     rig.run()
     assert [page.version for page in rig.pages] == [1, 2]
@@ -119,8 +119,8 @@ def test_it_subscribes_and_hands_pages_on() -> None:
     assert rig.states == [ConnectionState.SUBSCRIBING, ConnectionState.LIVE, ConnectionState.CLOSED]
 
 
-def test_it_comes_back_with_the_same_view() -> None:
-    """After any loss, for ever; each socket starts afresh."""
+def test_reconnection_with_the_same_view() -> None:
+    """Each new socket starts with a subscription."""
     rig = Rig([FIRST, LOST], LOST, [b"garbage"], [page_frame(BOB, tag=3)])
     rig.run()
     assert [page.rows[0][0] for page in rig.pages] == ["Ada", "Bob"]
@@ -136,14 +136,14 @@ def test_it_comes_back_with_the_same_view() -> None:
     ]
 
 
-def test_delays_grow_until_a_page_comes() -> None:
-    """A socket that opens but shows nothing does not count: a server that fails at once is not hammered."""
+def test_delays_grow_until_a_page_arrives() -> None:
+    """A socket without a page does not reset the delays, to spare a server that fails immediately."""
     rig = Rig([FIRST, LOST], LOST, [LOST], LOST, [page_frame(ADA, tag=3), LOST], [])
     rig.run()
     assert rig.slept == [1, 2, 3, 4, 1]
 
 
-def test_a_server_that_was_never_there_is_an_error() -> None:
+def test_a_server_that_was_never_reached_is_an_error() -> None:
     rig = Rig(ConnectionRefusedError("refused"))
     assert isinstance(rig.fail(), ServerUnreachableError)
     assert rig.states == [ConnectionState.FAILED]
@@ -158,20 +158,18 @@ def test_a_refused_view_is_an_error() -> None:
     assert rig.states == [ConnectionState.SUBSCRIBING, ConnectionState.FAILED]
 
 
-def test_a_server_that_speaks_something_else_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_protocol_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ScriptedSocket, "subprotocol", None)
     assert isinstance(Rig([FIRST]).fail(), ServerAnswerError)
 
 
-def test_a_mistake_of_ours_is_not_tried_again() -> None:
-    mistake = ZeroDivisionError()
-    rig = Rig([mistake])
-    assert rig.fail() is mistake
+def test_an_unexpected_error_is_not_retried() -> None:
+    bug = ZeroDivisionError()
+    rig = Rig([bug])
+    assert rig.fail() is bug
 
 
-def test_what_goes_wrong_with_a_page_is_raised() -> None:
-    """A mistake of ours, for example, while everything was live."""
-
+def test_an_error_in_a_callback_is_raised() -> None:
     def fail() -> None:
         raise ZeroDivisionError
 
@@ -187,24 +185,24 @@ class Clock:
     def __call__(self) -> float:
         return self.now
 
-    def moves(self, seconds: float) -> Callable[[], None]:
-        def move() -> None:
+    def advance_by(self, seconds: float) -> Callable[[], None]:
+        def advance() -> None:
             self.now += seconds
 
-        return move
+        return advance
 
 
-def test_a_quiet_table_is_asked_for_a_sign_of_life() -> None:
+def test_pings_on_a_quiet_table() -> None:
     clock = Clock()
-    rig = Rig([FIRST, clock.moves(6), answers.pong(1), answers.pong(1)], clock=clock)
+    rig = Rig([FIRST, clock.advance_by(6), answers.pong(1), answers.pong(1)], clock=clock)
     rig.run()
     assert rig.sockets[0].sent[1:] == [Ping(1)]
 
 
-def test_a_dead_connection_is_left() -> None:
-    """Nothing comes for long, also no pong: the next socket is tried."""
+def test_a_dead_connection_is_replaced() -> None:
+    """A connection without frames, even pongs, is closed, and the next socket is opened."""
     clock = Clock()
-    rig = Rig([FIRST, HANG], [page_frame(BOB, tag=2), HANG], [], clock=clock, on_page=clock.moves(100))
+    rig = Rig([FIRST, HANG], [page_frame(BOB, tag=2), HANG], [], clock=clock, on_page=clock.advance_by(100))
     rig.run()
     assert [page.rows[0][0] for page in rig.pages] == ["Ada", "Bob"]
     assert rig.states.count(ConnectionState.LOST) == 2

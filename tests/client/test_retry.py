@@ -1,4 +1,4 @@
-"""What passes is tried again; what does not is said."""
+"""Temporary failures are retried; permanent ones are raised."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from evertable.client.errors import (
     ServerRefusedError,
     ServerUnreachableError,
 )
-from evertable.client.following import ProtocolError
-from evertable.client.retry import Heartbeat, final
+from evertable.client.receiver import ProtocolError
+from evertable.client.retry import Heartbeat, permanent_failure
 
 HERE = "http://here"
 
@@ -37,26 +37,28 @@ def closed(code: int) -> ConnectionClosedError:
         ConnectionClosedOK(None, None),
         ConnectionRefusedError(),
         TimeoutError(),
-        ConnectionError("no sign of life"),
+        ConnectionError("no answer"),
         InvalidMessage("no answer"),
         ProtocolError("garbage"),
         *(answered(status) for status in (408, 425, 429, 500, 502, 503, 504)),
     ],
 )
-def test_what_passes_once_the_server_was_reached(error: Exception) -> None:
-    assert final(error, HERE, reached=True) is None
+def test_temporary_failures_of_a_server_that_was_reached(error: Exception) -> None:
+    assert permanent_failure(error, HERE, reached=True) is None
 
 
 @pytest.mark.parametrize("error", [ConnectionRefusedError("refused"), TimeoutError(), InvalidMessage("no answer")])
-def test_a_server_that_was_never_reached_is_said_to_be_away(error: Exception) -> None:
-    problem = final(error, HERE, reached=False)
+def test_a_server_that_was_never_reached_is_unreachable(error: Exception) -> None:
+    problem = permanent_failure(error, HERE, reached=False)
     assert isinstance(problem, ServerUnreachableError)
     assert HERE in str(problem)
     assert "evertable serve" in str(problem)
 
 
 def test_a_server_that_is_full_was_reached() -> None:
-    assert final(answered(503, b'{"condition":"TOO_MANY_SOCKETS","message":""}'), HERE, reached=False) is None
+    assert (
+        permanent_failure(answered(503, b'{"condition":"TOO_MANY_SOCKETS","message":""}'), HERE, reached=False) is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -68,38 +70,38 @@ def test_a_server_that_is_full_was_reached() -> None:
         (404, b"", ServerAnswerError, "SERVER_ANSWER"),
     ],
 )
-def test_refusals_do_not_pass(status: int, body: bytes, kind: type[Exception], condition: str) -> None:
-    problem = final(answered(status, body), HERE, reached=True)
+def test_refusals_are_permanent(status: int, body: bytes, kind: type[Exception], condition: str) -> None:
+    problem = permanent_failure(answered(status, body), HERE, reached=True)
     assert type(problem) is kind
     assert getattr(problem, "condition", "") == condition
 
 
-def test_a_certificate_that_is_not_trusted_does_not_pass() -> None:
+def test_an_untrusted_certificate_is_permanent() -> None:
     error = ssl.SSLCertVerificationError(1, "self-signed")
     error.verify_message = "self-signed certificate"
-    problem = final(error, HERE, reached=True)
+    problem = permanent_failure(error, HERE, reached=True)
     assert isinstance(problem, ServerUnreachableError)
     assert "self-signed certificate" in str(problem)
 
 
 @pytest.mark.parametrize("error", [ServerRefusedError("FILTER_INVALID", "no"), ZeroDivisionError()])
-def test_what_is_already_said_or_is_our_own_mistake_is_raised_as_it_is(error: Exception) -> None:
-    assert final(error, HERE, reached=True) is error
+def test_other_errors_are_returned_unchanged(error: Exception) -> None:
+    assert permanent_failure(error, HERE, reached=True) is error
 
 
-def test_a_heart_that_beats() -> None:
-    """Pings are sent in time also while frames come; silence is a verdict only after several of them."""
-    heart = Heartbeat(100.0, interval_s=5, patience_s=12)
-    assert (heart.is_due(104), heart.wait_s(101)) == (False, 4)
-    heart.heard(104)
-    assert heart.is_due(105)
-    heart.pinged(105)
-    assert (heart.is_due(106), heart.wait_s(106)) == (False, 4)
-    heart.pinged(110)
-    heart.pinged(115)
-    assert not heart.is_dead(115.9)
-    assert heart.is_dead(116)
-    assert heart.wait_s(115.5) == 0.5
-    assert heart.wait_s(200) == 0
-    heart.heard(116)
-    assert not heart.is_dead(127)
+def test_heartbeat() -> None:
+    """Pings are due at intervals even while frames arrive; only a longer silence means that the connection is dead."""
+    heartbeat = Heartbeat(100.0, interval_s=5, timeout_s=12)
+    assert (heartbeat.is_ping_due(104), heartbeat.wait_s(101)) == (False, 4)
+    heartbeat.received(104)
+    assert heartbeat.is_ping_due(105)
+    heartbeat.ping_sent(105)
+    assert (heartbeat.is_ping_due(106), heartbeat.wait_s(106)) == (False, 4)
+    heartbeat.ping_sent(110)
+    heartbeat.ping_sent(115)
+    assert not heartbeat.is_dead(115.9)
+    assert heartbeat.is_dead(116)
+    assert heartbeat.wait_s(115.5) == 0.5
+    assert heartbeat.wait_s(200) == 0
+    heartbeat.received(116)
+    assert not heartbeat.is_dead(127)

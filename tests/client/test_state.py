@@ -1,30 +1,30 @@
-"""A connection moves only as its drawing says."""
+"""A connection moves only as its diagram allows."""
 
 from __future__ import annotations
 
 import pytest
 
-from evertable.client.state import MOVES, ConnectionState, Machine
+from evertable.client.state import MOVES, ConnectionState, StateMachine
 
 
-def test_it_begins_with_connecting() -> None:
-    assert Machine().state is ConnectionState.CONNECTING
+def test_the_first_state() -> None:
+    assert StateMachine().state is ConnectionState.CONNECTING
 
 
 @pytest.mark.parametrize("start", ConnectionState)
 @pytest.mark.parametrize("target", ConnectionState)
 def test_moves(start: ConnectionState, target: ConnectionState) -> None:
-    """Legal moves are told; illegal ones raise, and name both states."""
-    told: list[ConnectionState] = []
-    machine = Machine(told.append)
+    """Legal moves are reported; illegal ones raise an error with both states."""
+    reported: list[ConnectionState] = []
+    machine = StateMachine(reported.append)
     machine.state = start
     if target in MOVES[start]:
-        machine.to(target)
-        assert (machine.state, told) == (target, [target])
+        machine.move_to(target)
+        assert (machine.state, reported) == (target, [target])
     else:
         with pytest.raises(RuntimeError, match=f"from {start} to {target}"):
-            machine.to(target)
-        assert (machine.state, told) == (start, [])
+            machine.move_to(target)
+        assert (machine.state, reported) == (start, [])
 
 
 def test_every_state_can_be_reached_and_only_the_ends_cannot_be_left() -> None:

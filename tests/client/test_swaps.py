@@ -1,59 +1,59 @@
-"""What a program is told of its swaps."""
+"""The outcome of a swap, for programs."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from tests.cli.playing import Played
+from tests.cli.fake_orchestrator import FakeOrchestrator
 
-from evertable.client import Client, ServerAnswerError, SwapError, Verdict
-from evertable.client.swaps import Receipt
+from evertable.client import Client, ServerAnswerError, SwapError, SwapResult
+from evertable.client.swaps import SentMessage
 
 
 @pytest.mark.parametrize(
-    ("answer", "place", "verdict"),
+    ("answer", "position", "result"),
     [
-        ({"partition": 0, "offset": 17}, (0, 17), Verdict("pending")),
-        ({"partition": -1, "offset": 3, "result": "pending", "reason": None}, (-1, 3), Verdict("pending")),
-        ({"partition": -1, "offset": 3, "result": "unchanged"}, (-1, 3), Verdict("unchanged")),
-        ({"result": "rejected", "reason": "why"}, (None, None), Verdict("rejected", "why")),
-        ({"result": "rejected", "offset": 3}, (None, None), Verdict("rejected")),
+        ({"partition": 0, "offset": 17}, (0, 17), SwapResult("pending")),
+        ({"partition": -1, "offset": 3, "result": "pending", "reason": None}, (-1, 3), SwapResult("pending")),
+        ({"partition": -1, "offset": 3, "result": "unchanged"}, (-1, 3), SwapResult("unchanged")),
+        ({"result": "rejected", "reason": "why"}, (None, None), SwapResult("rejected", "why")),
+        ({"result": "rejected", "offset": 3}, (None, None), SwapResult("rejected")),
     ],
 )
-def test_answers(answer: dict[str, Any], place: tuple[int | None, int | None], verdict: Verdict) -> None:
-    """A place to look at, or what became of it, or both."""
-    receipt = Receipt.of(answer)
-    assert ((receipt.partition, receipt.offset), receipt.verdict) == (place, verdict)
+def test_answers(answer: dict[str, Any], position: tuple[int | None, int | None], result: SwapResult) -> None:
+    """An answer has a position, a result, or both."""
+    sent = SentMessage.from_answer(answer)
+    assert ((sent.partition, sent.offset), sent.result) == (position, result)
 
 
 @pytest.mark.parametrize("answer", [{}, {"partition": 0}, {"partition": "0", "offset": "1"}, {"result": 5}])
-def test_answers_that_say_nothing(answer: dict[str, Any]) -> None:
+def test_malformed_answers(answer: dict[str, Any]) -> None:
     with pytest.raises(ServerAnswerError):
-        Receipt.of(answer)
+        SentMessage.from_answer(answer)
 
 
 def test_an_outcome() -> None:
-    """Is waited for, or given up; what is not live can be raised."""
-    played = Played()
-    played.start()
+    """The outcome is waited for until a timeout; a swap that is not live can be raised as an error."""
+    orchestrator = FakeOrchestrator()
+    orchestrator.start()
     try:
-        with Client(played.url) as client:
+        with Client(orchestrator.url) as client:
             answer = client.swap(joinType="inner")
-            looks: list[None] = []
-            assert client.outcome(answer, 0.05, lambda: looks.append(None)) == Verdict("pending")
-            assert looks
-            played.settle((0, 0), "rejected", "because")
-            verdict = client.outcome(answer)
-        assert verdict == Verdict("rejected", "because")
+            waits: list[None] = []
+            assert client.outcome(answer, 0.05, lambda: waits.append(None)) == SwapResult("pending")
+            assert waits
+            orchestrator.settle((0, 0), "rejected", "because")
+            result = client.outcome(answer)
+        assert result == SwapResult("rejected", "because")
         with pytest.raises(SwapError) as refused:
-            verdict.raise_unless_live()
+            result.raise_unless_live()
         assert (refused.value.condition, refused.value.result, refused.value.reason) == (
             "SWAP_REJECTED",
             "rejected",
             "because",
         )
-        Verdict("applied").raise_unless_live()
-        Verdict("unchanged").raise_unless_live()
+        SwapResult("applied").raise_unless_live()
+        SwapResult("unchanged").raise_unless_live()
     finally:
-        played.stop()
+        orchestrator.stop()

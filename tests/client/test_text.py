@@ -1,4 +1,4 @@
-"""Values as texts, and which rows of a page are news."""
+"""Values as texts, and new rows of a page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evertable.client.text import json_line, json_value, news, text, tsv, visible
+from evertable.client.text import json_line, json_value, new_rows, text, tsv, visible
 from evertable.protocol.page import Page, Row
 from evertable.schema.columns import Column, ColumnType, Kind
 
@@ -54,7 +54,7 @@ def test_lines() -> None:
 
 
 @given(st.text(st.characters(codec="utf-8")))
-def test_lines_lose_nothing_and_command_no_terminal(value: str) -> None:
+def test_lines_can_be_decoded_and_are_safe_for_a_terminal(value: str) -> None:
     """Escapes are those of JSON, in TSV too."""
     column = Column("s", ColumnType(Kind.STRING))
     cell, line = tsv((value,)), json_line(page((value,), columns=(column,)), (value,))
@@ -65,24 +65,24 @@ def test_lines_lose_nothing_and_command_no_terminal(value: str) -> None:
         assert set(written) & set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069") == set()
 
 
-def test_what_is_seen_stays_as_it_is() -> None:
-    """Any script, joined emoji and odd blanks; only what cannot be seen is spelled out."""
+def test_visible_characters_are_unchanged() -> None:
+    """Scripts, joined emoji and unusual spaces stay; only invisible characters are escaped."""
     family = "\U0001f469\u200d\U0001f467 می\u200cخواهم 東京\u3000\u00a0é C:\\dir"
     assert visible(family) == family
     assert visible("a\x1b[2J\u202eb\U000e0041\n") == "a\\u001b[2J\\u202eb\\udb40\\udc41\\n"
 
 
-def test_all_rows_of_a_first_page_are_news() -> None:
-    assert news(None, page((1,), (2,))) == [(1,), (2,)]
+def test_all_rows_of_a_first_page_are_new() -> None:
+    assert new_rows(None, page((1,), (2,))) == [(1,), (2,)]
 
 
-def test_other_columns_make_all_rows_news() -> None:
+def test_other_columns_make_all_rows_new() -> None:
     """After a swap the same values may mean something else."""
-    assert news(page((1,)), page((1,), columns=(Column("m", NUMBER.type),))) == [(1,)]
+    assert new_rows(page((1,)), page((1,), columns=(Column("m", NUMBER.type),))) == [(1,)]
 
 
-def test_rows_that_moved_are_none() -> None:
-    assert news(page((1,), (2,)), page((2,), (3,), (1,))) == [(3,)]
+def test_rows_that_moved_are_not_new() -> None:
+    assert new_rows(page((1,), (2,)), page((2,), (3,), (1,))) == [(3,)]
 
 
 numbers = st.lists(st.integers(0, 3))
@@ -90,5 +90,5 @@ numbers = st.lists(st.integers(0, 3))
 
 @given(numbers, numbers)
 def test_equal_rows_are_counted(old: list[int], new: list[int]) -> None:
-    fresh = [number for (number,) in news(page(*((n,) for n in old)), page(*((n,) for n in new)))]
+    fresh = [number for (number,) in new_rows(page(*((n,) for n in old)), page(*((n,) for n in new)))]
     assert all(fresh.count(n) == max(0, new.count(n) - old.count(n)) for n in range(4))

@@ -1,4 +1,4 @@
-"""Over https and wss, with a certificate that only those trust who were given it."""
+"""The client over https and wss with a self-signed certificate."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def test_with_the_right_certificate(server: LiveServer, certificate: Path) -> No
         assert client.table("people").to_arrow().num_rows == 2
 
 
-def test_a_certificate_that_nobody_vouches_for(server: LiveServer) -> None:
-    """Said at once, also by a watch, with what to do about it."""
+def test_an_untrusted_certificate(server: LiveServer) -> None:
+    """Requests and watches fail immediately, with the next step."""
     with Client(server.url) as client:
         for ask in (client.tables, lambda: next(client.table("people").watch())):
             with pytest.raises(ServerUnreachableError, match=r"certificate .* is not trusted: self-signed .* \(ca\)"):

@@ -1,4 +1,4 @@
-"""Watching a table on a real server: every change, over swaps and restarts, and an end that leaves nothing."""
+"""Watches on a real server: changes, swaps, restarts, and a clean end."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from functools import partial
 
 import pytest
 from tests.client.conftest import ADA, BOB, LiveServer, StartServer
-from tests.client.test_following import ADA as ADA_SHORT
-from tests.client.test_following import page_frame
+from tests.client.frames import ADA as ADA_SHORT
+from tests.client.frames import page_frame
 from tests.waiting import wait_until
 from websockets.sync.server import ServerConnection, serve
 from websockets.typing import Subprotocol
@@ -28,8 +28,8 @@ from evertable.client import (
 )
 from evertable.client.address import Address
 from evertable.client.connection import Connection, websocket
-from evertable.client.following import Following
 from evertable.client.mailbox import Mailbox
+from evertable.client.receiver import PageReceiver
 from evertable.client.retry import Heartbeat
 from evertable.protocol.frames import SUBPROTOCOL, Subscribe, parse
 from evertable.schema.columns import parse_columns
@@ -38,7 +38,7 @@ from evertable.views.view import View
 
 
 def until(watch: Iterable[Page], condition: Callable[[Page], bool]) -> Page:
-    """The first page for which it holds."""
+    """Returns the first page that meets the condition."""
     return next(page for page in watch if condition(page))
 
 
@@ -46,7 +46,7 @@ def watching() -> bool:
     return any(thread.name == "evertable-watch" for thread in threading.enumerate())
 
 
-def test_a_page_comes_at_once_and_again_after_every_change(client: Client, server: LiveServer) -> None:
+def test_a_page_after_every_change(client: Client, server: LiveServer) -> None:
     with client.table("people").watch(columns=["name", "views"]) as watch:
         assert next(watch).rows == (("Ada", 2**60), ("Bob", -1))
         wait_until(lambda: watch.state is ConnectionState.LIVE)
@@ -58,7 +58,7 @@ def test_a_page_comes_at_once_and_again_after_every_change(client: Client, serve
     assert watch.state is ConnectionState.CLOSED
 
 
-def test_views_are_followed(client: Client, server: LiveServer) -> None:
+def test_views(client: Client, server: LiveServer) -> None:
     view = {"columns": ["name"], "sort": ["-name"], "filter": "name != 'Bob'", "limit": 2}
     with client.table("people").watch(**view) as watch:  # type: ignore[arg-type]
         assert next(watch).rows == (("Ada",),)
@@ -66,8 +66,8 @@ def test_views_are_followed(client: Client, server: LiveServer) -> None:
         assert until(watch, lambda page: page.total == 3).rows == (("Zoe",), ("Eve",))
 
 
-def test_a_watch_outlives_swaps(client: Client, server: LiveServer) -> None:
-    """From no generation at all to the next one with other columns."""
+def test_swaps(client: Client, server: LiveServer) -> None:
+    """A watch starts before the first generation, and gets the columns of the next one."""
     first, second = BoundedTable(parse_columns({"a": "int"}), 10), BoundedTable(parse_columns({"b": "date"}), 10)
     first.append([(1,)])
     with client.table("later").watch() as watch:
@@ -81,8 +81,8 @@ def test_a_watch_outlives_swaps(client: Client, server: LiveServer) -> None:
         assert (page.generation, [column.name for column in page.columns], page.rows) == (2, ["b"], ())
 
 
-def test_a_watch_outlives_its_server(client: Client, server: LiveServer) -> None:
-    """It tries until there is one again, and goes on with the same view."""
+def test_a_restart_of_the_server(client: Client, server: LiveServer) -> None:
+    """The watch reconnects with the same view."""
     with client.table("people").watch(columns=["name"], newest_first=True) as watch:
         assert next(watch).rows == (("Bob",), ("Ada",))
         server.stop()
@@ -94,7 +94,7 @@ def test_a_watch_outlives_its_server(client: Client, server: LiveServer) -> None
         assert watch.state is ConnectionState.LIVE
 
 
-def test_a_server_that_is_full_is_waited_for(start_server: StartServer) -> None:
+def test_a_full_server_is_retried(start_server: StartServer) -> None:
     with Client(start_server({"max_sockets": 1}).url) as client, client.table("people").watch() as first:
         next(first)
         with client.table("people").watch() as second:
@@ -104,7 +104,7 @@ def test_a_server_that_is_full_is_waited_for(start_server: StartServer) -> None:
 
 
 def test_a_server_that_does_not_answer() -> None:
-    """A port that takes connections and then says nothing."""
+    """A port that accepts connections and sends nothing is unreachable."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with Client(url, timeout_s=0.1) as client:
@@ -114,8 +114,8 @@ def test_a_server_that_does_not_answer() -> None:
                 client.tables()
 
 
-def test_a_server_that_falls_silent_is_left() -> None:
-    """The socket stays open, but nothing comes, also no answer to pings: another one is opened."""
+def test_a_silent_connection_is_replaced() -> None:
+    """A socket that answers no pings is replaced."""
     accepted, over = threading.Semaphore(0), threading.Event()
 
     def handle(socket: ServerConnection) -> None:
@@ -129,11 +129,11 @@ def test_a_server_that_falls_silent_is_left() -> None:
         thread = threading.Thread(target=silent.serve_forever)
         thread.start()
         address = Address(f"http://127.0.0.1:{silent.socket.getsockname()[1]}")
-        impatient = partial(Heartbeat, interval_s=0.02, patience_s=0.1)
-        following = Following("t", View())
+        short = partial(Heartbeat, interval_s=0.02, timeout_s=0.1)
+        receiver = PageReceiver("t", View())
 
         def make(on_page: Callable[[Page], None], on_state: Callable[[ConnectionState], None]) -> Connection:
-            return Connection(websocket(address, 5), following, address.url, on_page, on_state, heartbeat=impatient)
+            return Connection(websocket(address, 5), receiver, address.url, on_page, on_state, heartbeat=short)
 
         with Watch(make) as watch:
             assert next(watch).total == 2
@@ -145,7 +145,7 @@ def test_a_server_that_falls_silent_is_left() -> None:
 
 
 def test_a_view_that_is_refused(client: Client) -> None:
-    """Raised once; then the watch is over."""
+    """The refusal is raised once and ends the watch."""
     watch = client.table("people").watch(filter="nose = 1")
     with pytest.raises(ServerRefusedError) as refused:
         next(watch)
@@ -156,7 +156,7 @@ def test_a_view_that_is_refused(client: Client) -> None:
 
 
 def test_large_pages(client: Client, server: LiveServer) -> None:
-    """Of several megabytes, and the one cell that changes in them."""
+    """One cell changes in a page of several megabytes."""
     names = ["x" * 300 + str(i) for i in range(9_998)]
     server.people.append([(name, *ADA[1:]) for name in names])
     with client.table("people").watch(limit=10_000) as watch:
@@ -165,7 +165,7 @@ def test_large_pages(client: Client, server: LiveServer) -> None:
         assert until(watch, lambda page: page.rows[1][0] == "Rob").total == 10_000
 
 
-def test_nothing_runs_before_the_first_page_is_asked_for(client: Client) -> None:
+def test_no_thread_before_the_first_page_is_requested(client: Client) -> None:
     watch = client.table("people").watch()
     assert not watching()
     watch.close()
@@ -173,8 +173,8 @@ def test_nothing_runs_before_the_first_page_is_asked_for(client: Client) -> None
     assert watch.state is ConnectionState.CLOSED
 
 
-def test_the_end_of_the_loop_is_the_end(client: Client, server: LiveServer) -> None:
-    """Also where nobody closes anything."""
+def test_an_abandoned_watch_is_closed(client: Client, server: LiveServer) -> None:
+    """Leaving the loop is enough."""
     for page in client.table("people").watch():
         assert page.total == 2
         break
@@ -184,8 +184,8 @@ def test_the_end_of_the_loop_is_the_end(client: Client, server: LiveServer) -> N
     wait_until(lambda: len(server.sockets) == 0)
 
 
-def test_closing_wakes_who_waits(client: Client) -> None:
-    """From another thread, by the watch or by its client."""
+def test_closing_ends_a_wait(client: Client) -> None:
+    """Another thread can close the watch or its client."""
     for close in (lambda watch: watch.close(), lambda watch: client.close()):
         watch = client.table("people").watch()
         next(watch)

@@ -1,4 +1,4 @@
-"""Evertable as people get it: the wheel, in an environment of its own, far from the source."""
+"""Evertable installed from its wheel into a new environment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="session")
 def evertable(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The ``evertable`` command of a fresh environment into which the wheel was installed."""
+    """Installs the wheel into a new environment, and returns its ``evertable`` command."""
     folder = tmp_path_factory.mktemp("installed")
     run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder), cwd=ROOT)
     [wheel] = folder.glob("evertable-*.whl")

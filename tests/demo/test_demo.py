@@ -1,4 +1,4 @@
-"""``evertable demo`` from the wheel, as people run it: a link, rows, a swap, a broken record, and nothing is left."""
+"""``evertable demo``, installed from the wheel: its link, its commands, and a clean end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evertable.client import Client
 
 
 class Demo:
-    """The command, and what it printed so far."""
+    """Runs the command and records its output."""
 
     def __init__(self, evertable: Path, *arguments: str, temporary: Path) -> None:
         self.lines: list[str] = []
@@ -36,8 +36,8 @@ class Demo:
         self._reading.start()
 
     def wait(self) -> None:
-        wait_until(lambda: "Ctrl-C stops everything." in self.lines or self.process.poll() is not None, self.said)
-        assert self.process.poll() is None, self.said()
+        wait_until(lambda: "Ctrl-C stops everything." in self.lines or self.process.poll() is not None, self.output)
+        assert self.process.poll() is None, self.output()
 
     def end(self) -> None:
         with suppress(ProcessLookupError):
@@ -51,11 +51,11 @@ class Demo:
             for line in printed:
                 self.lines.append(line.rstrip("\n"))
 
-    def said(self) -> str:
+    def output(self) -> str:
         return "\n".join(self.lines)
 
     def commands(self) -> list[list[str]]:
-        """Those that it tells people to try."""
+        """Returns the commands that the demo suggests."""
         return [shlex.split(line)[1:] for line in self.lines if line.startswith("  evertable ")]
 
 
@@ -69,12 +69,12 @@ def demo(evertable: Path, tmp_path: Path) -> Iterator[Demo]:
         started.end()
 
 
-def test_all_that_it_promises(demo: Demo, evertable: Path, tmp_path: Path) -> None:
-    """Each command that it prints does what it says; Ctrl-C leaves no process and no file."""
-    exported = re.search(r"export EVERTABLE_URL=(\S+) EVERTABLE_TOKEN=(\S+)", demo.said())
+def test_the_suggested_commands(demo: Demo, evertable: Path, tmp_path: Path) -> None:
+    """Each suggested command works; Ctrl-C leaves no process and no file."""
+    exported = re.search(r"export EVERTABLE_URL=(\S+) EVERTABLE_TOKEN=(\S+)", demo.output())
     assert exported is not None
     url, token = exported.groups()
-    assert f"Open  {url}/#token={token}" in demo.said()
+    assert f"Open  {url}/#token={token}" in demo.output()
     swap, join, broken = demo.commands()
     with Client(url, token) as client:
         names = client.table("users_ui")
@@ -104,7 +104,7 @@ def test_all_that_it_promises(demo: Demo, evertable: Path, tmp_path: Path) -> No
 
 
 def processes_of(session: int) -> list[int]:
-    """All that were started by the demo: it has a session of its own."""
+    """Returns the processes of the demo's session."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:

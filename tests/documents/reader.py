@@ -162,7 +162,7 @@ class Reader:
         if command == "broker":
             terminal.wait_for(2, "Kafka listens on")
         elif command == "serve":
-            terminal.wait_for(2, "Application at")
+            terminal.wait_for(2, "Serving at")
             self._wait_for_tables()
         else:
             terminal.wait_for(2)  # the names of the columns, and a row

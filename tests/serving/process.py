@@ -54,9 +54,9 @@ class Process(Http):
         return any(text in line for line in self.lines)
 
     def __enter__(self) -> Self:
-        wait_until(lambda: self.said("Application at") or self._process.poll() is not None, "the server")
+        wait_until(lambda: self.said("Serving at") or self._process.poll() is not None, "the server")
         assert self._process.poll() is None, "\n".join(self.lines)
-        url = next(line for line in self.lines if line.startswith("Application at")).split()[-1]
+        url = next(line for line in self.lines if line.startswith("Serving at")).split()[-1]
         self.http = httpx.Client(base_url=url, timeout=30)
         return self
 

@@ -1,4 +1,4 @@
-"""The ``evertable`` command. Each subcommand is a file in ``commands/``: drop one in, and it is there."""
+"""The ``evertable`` command. Each module in ``commands`` is a subcommand."""
 
 from evertable.cli.app import main
 

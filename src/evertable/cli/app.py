@@ -1,15 +1,19 @@
-"""Puts the subcommands together and shows errors so that one glance is enough."""
+"""Builds the command line from the modules in ``commands``, and prints errors without a traceback."""
 
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import pkgutil
+import platform
 import sys
+from collections.abc import Iterator
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
+from evertable import __version__
 from evertable.cli import commands
 from evertable.errors import ConfigError, EvertableError
 
@@ -20,25 +24,25 @@ Example:  evertable demo
 
 
 def build_app() -> typer.Typer:
-    """The typer app with every command of ``commands/``: the function that is named like its file."""
+    """Returns the typer app with one command per module: the function that has the module's name."""
     app = typer.Typer(
         name="evertable",
         help=_HELP,
         no_args_is_help=True,
         add_completion=False,
-        rich_markup_mode=None,  # plain text: boxes cut off defaults and addresses where a terminal is narrow
-        pretty_exceptions_enable=False,  # a bug shows Python's own traceback
+        rich_markup_mode=None,  # boxes cut off defaults and addresses in a narrow terminal
+        pretty_exceptions_enable=False,  # Python's own traceback is enough for a bug
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_global_options)
-    for module in sorted(pkgutil.iter_modules(commands.__path__), key=lambda found: found.name):
+    for module in sorted(pkgutil.iter_modules(commands.__path__), key=lambda module: module.name):
         command = getattr(importlib.import_module(f"{commands.__name__}.{module.name}"), module.name)
         app.command(name=module.name.replace("_", "-"))(command)
     return app
 
 
 def main() -> None:
-    """What the ``evertable`` script runs: exit 2 for a bad configuration, 1 for any other error of ours."""
+    """Runs the ``evertable`` script; exits with 2 for a bad configuration, with 1 for any other EvertableError."""
     try:
         build_app()()
     except EvertableError as error:
@@ -47,7 +51,7 @@ def main() -> None:
 
 
 def show(error: EvertableError) -> None:
-    """Writes an error to standard error: the condition in red on a terminal, never a traceback."""
+    """Prints an error to standard error, in a terminal with its condition in red."""
     from evertable.client.text import visible  # an error may quote what a server sent
 
     mark = f"[{error.condition}]"
@@ -56,20 +60,51 @@ def show(error: EvertableError) -> None:
     Console(stderr=True, highlight=False, soft_wrap=True).print(text)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        from evertable.cli.versions import versions
+def versions() -> Iterator[tuple[str, str]]:
+    """Returns a label and a text for each part. Runs ``java -version``, which takes about 100 ms."""
+    from evertable.install.jars import LOCK_FILE, read_lock
+    from evertable.web import is_built
 
-        told = list(versions())
-        width = max(len(label) for label, _ in told)
-        for label, text in told:
+    jars = {(jar.set_name, jar.coordinate.artifact): jar.coordinate.version for jar in read_lock(LOCK_FILE)}
+    connector, clients = jars["connector", "spark-sql-kafka-0-10_2.13"], jars["connector", "kafka-clients"]
+    yield "evertable", __version__
+    yield "Python", f"{platform.python_version()} at {sys.executable}"
+    yield "PySpark", _installed_version("pyspark")
+    yield "connector", f"{connector}, with kafka-clients {clients}"
+    yield "broker", f"Kafka {jars['broker', 'kafka_2.13']}, for evertable broker and evertable demo"
+    yield "Java", _java_version()
+    yield "web page", "built" if is_built() else "not built: run scripts/setup"
+
+
+def _installed_version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _java_version() -> str:
+    from evertable.install.java import find_java
+
+    try:
+        found = find_java()
+    except EvertableError as error:
+        return f"not usable. {error.what}"
+    return f"{found.version} at {found.home}"
+
+
+def _print_versions(requested: bool) -> None:
+    if requested:
+        lines = list(versions())
+        width = max(len(label) for label, _ in lines)
+        for label, text in lines:
             typer.echo(f"{label:<{width}}  {text}")
         raise typer.Exit
 
 
 def _global_options(
     _version: bool = typer.Option(
-        False, "--version", help="Show the versions of all its parts.", callback=_version, is_eager=True
+        False, "--version", help="Show the versions of all parts.", callback=_print_versions, is_eager=True
     ),
 ) -> None:
     pass

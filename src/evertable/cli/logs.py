@@ -1,4 +1,4 @@
-"""How Evertable's own lines are written: one shape for all of them, for people or for machines."""
+"""Configures logging: one format for all log lines, for people or for machines."""
 
 from __future__ import annotations
 
@@ -17,29 +17,27 @@ LEVELS = {
 }
 
 
-def write_logs(settings: Logging) -> None:
-    """From here on, lines of this process go to standard output as ``settings`` say.
+def configure_logging(settings: Logging) -> None:
+    """Sends this process's log lines to standard output.
 
-    Of other libraries only warnings: their details may hold what nobody should read, such as headers.
+    Other libraries log warnings and errors only, because their details may hold secrets, such as headers.
     """
-    for_machines = settings.format is LogFormat.JSON
+    is_json = settings.format is LogFormat.JSON
     level = LEVELS[settings.level]
-    shape: list[structlog.typing.Processor] = [
+    processors: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
-        structlog.processors.TimeStamper("iso" if for_machines else "%Y-%m-%d %H:%M:%S", utc=for_machines),
+        structlog.processors.TimeStamper("iso" if is_json else "%Y-%m-%d %H:%M:%S", utc=is_json),
         structlog.processors.format_exc_info,
     ]
-    last: structlog.typing.Processor
-    if for_machines:
-        last = structlog.processors.JSONRenderer()
-    else:
-        last = structlog.dev.ConsoleRenderer(colors=sys.stdout.isatty())
+    renderer: structlog.typing.Processor = structlog.dev.ConsoleRenderer(colors=sys.stdout.isatty())
+    if is_json:
+        renderer = structlog.processors.JSONRenderer()
     handler = logging.StreamHandler(sys.stdout)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, last],
-            foreign_pre_chain=shape,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+            foreign_pre_chain=processors,
         )
     )
     root = logging.getLogger()
@@ -47,7 +45,7 @@ def write_logs(settings: Logging) -> None:
     root.setLevel(max(level, logging.WARNING))
     logging.getLogger("evertable").setLevel(level)
     structlog.configure(
-        processors=[*shape, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        processors=[*processors, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=False,

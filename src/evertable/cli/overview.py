@@ -1,141 +1,97 @@
-"""What an operator wants to see at a glance, from what a server tells of itself.
-
-Servers differ in what they tell: whatever is missing, or not of the kind that it should be, is left out.
-"""
+"""What ``evertable status`` shows: the server's status, and its table of generations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evertable.client.client import Client
 
-ON_THE_WAY = ("building", "warming")
-GENERATIONS = 50  # how many of the newest are looked at
+NEWEST_GENERATIONS = 50
+_NOT_IN_LINE = ("state", "wiring", "memory", "last applied", "lingering")
 
 
 @dataclass(frozen=True)
-class Progress:
-    """A generation on its way: how much of what it has to hold it holds, if that is known."""
+class SwapProgress:
+    """The generation that is being built."""
 
-    generation: int
-    state: str
-    wiring: str
-    rows: int | None
+    text: str
     fraction: float | None
+    """The part of its backlog that is in its tables, if that is known."""
+
+    @property
+    def percentage(self) -> str:
+        return "" if self.fraction is None else f"{self.fraction:.0%}"
 
     def __str__(self) -> str:
-        rows = "" if self.rows is None else f", {self.rows:,} rows"
-        return f"generation {self.generation} is {self.state}: {self.wiring}{rows}"
-
-    def line(self) -> str:
-        """With how far it is."""
-        return f"{self}" if self.fraction is None else f"{self}, {self.fraction:.0%}"
+        return ", ".join(filter(None, (self.text, self.percentage)))
 
 
 @dataclass(frozen=True)
 class Overview:
-    """``/api/status`` and the newest rows of the table ``generations``."""
+    """A server's status for people."""
 
-    wiring: str
-    state: str
-    generation: int | None
-    publication: int | None
-    rows: int | None
-    rows_per_s: float | None
-    lag: int | None
-    data_age_s: float | None
-    memory_mb: float | None
-    applied: str
-    message: str
-    progress: Progress | None
-    lingering: tuple[int, ...]
-
-    @classmethod
-    def of(cls, status: Mapping[str, Any], generations: Iterable[Mapping[str, Any]] = ()) -> Overview:
-        row, flow, rows = _object(status, "orchestrator"), _object(status, "flow"), list(generations)
-        memory = _number(_object(status, "memory").get("process_bytes"))
-        return cls(
-            wiring=wiring_of(row),
-            state=_text(row.get("state")) or ("ready" if status.get("ready") is True else "not ready"),
-            generation=_whole(row.get("generation")) or _whole(status.get("generation")),
-            publication=_whole(status.get("publication")),
-            rows=_whole(row.get("rows")),
-            rows_per_s=_number(flow.get("rows_per_s")),
-            lag=_whole(flow.get("lag")),
-            data_age_s=_number(flow.get("data_age_s")),
-            memory_mb=None if memory is None else memory / 1e6,
-            applied=_text(row.get("lastApplied")),
-            message=_text(row.get("message")),
-            progress=_progress(_object(status, "build"), rows),
-            lingering=tuple(sorted(n for row in rows if row.get("state") == "lingering" and (n := _number_of(row)))),
-        )
-
-    def since(self, before: Overview, seconds: float) -> Overview:
-        """With the rows per second, where the server does not tell them, from how many there were before."""
-        if self.rows_per_s is not None or self.rows is None or before.rows is None:
-            return self
-        if (self.generation, self.publication) != (before.generation, before.publication):
-            return self
-        return replace(self, rows_per_s=max(self.rows - before.rows, 0) / seconds)
-
-    def lines(self) -> Iterator[tuple[str, str]]:
-        """A label and a text for each thing that is known."""
-        yield "wiring", self.wiring or "not known yet"
-        yield "state", self.state
-        if self.generation:
-            publication = "" if self.publication is None else f", publication {self.publication}"
-            yield "generation", f"{self.generation}{publication}"
-        if self.rows is not None:
-            yield "rows", f"{self.rows:,}"
-        if self.rows_per_s is not None:
-            yield "rows/s", f"{self.rows_per_s:,.1f}"
-        if self.lag is not None:
-            yield "lag", f"{self.lag:,} records"
-        if self.data_age_s is not None:
-            yield "data age", duration(self.data_age_s)
-        if self.applied:
-            yield "last applied", self.applied
-        if self.lingering:
-            yield "lingering", f"generation {', '.join(map(str, self.lingering))}: a rollback is instant"
-        if self.memory_mb is not None:
-            yield "memory", f"{self.memory_mb:,.0f} MB"
-        if self.message:
-            yield "message", self.message
+    facts: Mapping[str, str]
+    """Texts by their labels, in the order in which they are shown."""
+    progress: SwapProgress | None
 
     def line(self) -> str:
-        """What is left of it where one line has to do."""
-        known = {label: text for label, text in self.lines() if label not in ("memory", "last applied", "lingering")}
-        parts = [known.pop("state"), known.pop("wiring"), *(f"{label} {text}" for label, text in known.items())]
-        if self.progress is not None:
-            parts.append(self.progress.line())
-        return "; ".join(parts)
+        """Returns the facts that fit into one line."""
+        facts = [f"{label} {text}" for label, text in self.facts.items() if label not in _NOT_IN_LINE]
+        progress = [str(self.progress)] if self.progress else []
+        return "; ".join([self.facts["state"], self.facts["wiring"], *facts, *progress])
 
 
-def look(client: Client) -> Overview:
-    """One look at the server."""
-    from evertable.client.errors import ServerRefusedError
+def read_overview(client: Client) -> Overview:
+    """Requests the status and the newest generations."""
+    from evertable.client.errors import OTHER_VERSION, ServerAnswerError, ServerRefusedError
 
     status = client.status()
     try:
-        page = client.table("generations").page(limit=GENERATIONS, newest_first=True)
+        generations = client.table("generations").page(limit=NEWEST_GENERATIONS, newest_first=True).dicts()
     except ServerRefusedError:  # a server without an orchestrator has no such table
-        return Overview.of(status)
-    names = [column.name for column in page.columns]
-    return Overview.of(status, [dict(zip(names, row, strict=True)) for row in page.rows])
+        generations = []
+    try:
+        return overview(status, generations)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise ServerAnswerError(f"The server's status is malformed: {error!r}.", OTHER_VERSION) from None
+
+
+def overview(status: Mapping[str, Any], generations: Sequence[Mapping[str, Any]] = ()) -> Overview:
+    """Formats an answer of ``/api/status`` and rows of the table ``generations``, the newest first."""
+    from evertable.client.text import visible
+
+    row, flow = status["orchestrator"] or {}, status.get("flow", {})
+    generation = row.get("generation") or status["generation"]
+    lingering = sorted(each["generation"] for each in generations if each["state"] == "lingering")
+    facts = {
+        "wiring": wiring_of(row) or "not known yet",
+        "state": row.get("state") or ("ready" if status["ready"] else "not ready"),
+        "generation": f"{generation}, publication {status['publication']}" if generation else "",
+        "rows": _formatted("{:,}", row.get("rows")),
+        "rows/s": _formatted("{:,.1f}", flow.get("rows_per_s")),
+        "lag": _formatted("{:,} records", flow.get("lag")),
+        "data age": duration(flow["data_age_s"]) if flow else "",
+        "last applied": row.get("lastApplied"),
+        "lingering": f"generation {', '.join(map(str, lingering))}: a rollback is instant" if lingering else "",
+        "memory": f"{status['memory']['process_bytes'] / 1e6:,.0f} MB",
+        "message": row.get("message"),
+    }
+    progress = _progress(status.get("build", {}), generations)
+    return Overview({label: visible(text) for label, text in facts.items() if text}, progress)
 
 
 def wiring_of(row: Mapping[str, Any]) -> str:
-    """``users_v1, left join with accounts_v1``, from a row of an operators' table; empty if it does not say."""
-    topics = [_text(value) for key, value in row.items() if key.endswith("Topic")]
-    join = _text(row.get("joinType"))
-    return f"{topics[0]}, {join} join with {topics[1]}" if len(topics) == 2 and all(topics) and join else ""
+    """Returns ``users_v1, left join with accounts_v1`` for a row with a wiring; empty if it has none yet."""
+    topics = [value for key, value in row.items() if key.endswith("Topic")]
+    join = row.get("joinType")
+    return f"{topics[0]}, {join} join with {topics[1]}" if join and len(topics) == 2 and all(topics) else ""
 
 
 def duration(seconds: float) -> str:
-    """In the unit that people would say it in."""
+    """Formats a duration in the unit that suits its length."""
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 120:
@@ -143,42 +99,17 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-def _progress(build: Mapping[str, Any], generations: Iterable[Mapping[str, Any]]) -> Progress | None:
-    """Of the newest generation that is on its way; the table has it, ``build`` knows how far it is."""
-    row = next((row for row in generations if row.get("state") in ON_THE_WAY), {})
-    number = _number_of(row) or _number_of(build)
-    if not number:
+def _progress(build: Mapping[str, Any], generations: Sequence[Mapping[str, Any]]) -> SwapProgress | None:
+    from evertable.client.text import visible
+
+    row = next((each for each in generations if each["state"] in ("building", "warming")), None)
+    if row is None:
         return None
-    told = build if _number_of(build) == number else {}
-    fraction = _number(told.get("fraction"))
-    return Progress(
-        number,
-        _text(row.get("state")) or _text(told.get("state")) or ON_THE_WAY[0],
-        wiring_of(row) or "its wiring is not known",
-        _whole(told.get("rows")) if "rows" in told else _whole(row.get("rows")),
-        None if fraction is None else min(max(fraction, 0.0), 1.0),
-    )
+    is_same = build.get("generation") == row["generation"]  # the two requests see different moments
+    rows = build["rows"] if is_same else row["rows"] or 0
+    text = f"generation {row['generation']} is {row['state']}: {wiring_of(row)}, {rows:,} rows"
+    return SwapProgress(visible(text), build["fraction"] if is_same else None)
 
 
-def _number_of(row: Mapping[str, Any]) -> int | None:
-    return _whole(row.get("generation"))
-
-
-def _object(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = data.get(key)
-    return found if isinstance(found, dict) else {}
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _whole(value: object) -> int | None:
-    number = _number(value)
-    return None if number is None else int(number)
-
-
-def _text(value: object) -> str:
-    """Without what would move the cursor or colour the terminal."""
-    text = value if isinstance(value, str) else ""
-    return "".join(char if char.isprintable() else "·" for char in text)
+def _formatted(form: str, value: object) -> str:
+    return "" if value is None else form.format(value)

@@ -1,9 +1,9 @@
 """The Python client: pages of live tables, watched or read whole.
 
 - ``client``: :class:`Client` and its tables, over ``rest`` (httpx) and ``watch``;
-- ``following``: frames to pages, without a socket; ``state`` and ``retry``: how a connection lives and heals;
-- ``connection``: these three with a WebSocket; ``watch`` and ``mailbox``: its thread, and pages handed over;
-- ``swaps``: what became of a swap.
+- ``watch``: a thread with a ``connection``, and a ``mailbox`` for its newest page;
+- ``connection``: the WebSocket, over ``receiver`` (frames to pages), ``state`` and ``retry``, which do no I/O;
+- ``swaps``: the outcome of a swap.
 """
 
 from evertable.client.client import Client, TableHandle, TableInfo
@@ -18,7 +18,7 @@ from evertable.client.errors import (
     SwapError,
 )
 from evertable.client.state import ConnectionState
-from evertable.client.swaps import Verdict
+from evertable.client.swaps import SwapResult
 from evertable.client.watch import Watch
 from evertable.protocol.page import Page
 
@@ -34,8 +34,8 @@ __all__ = [
     "ServerRefusedError",
     "ServerUnreachableError",
     "SwapError",
+    "SwapResult",
     "TableHandle",
     "TableInfo",
-    "Verdict",
     "Watch",
 ]

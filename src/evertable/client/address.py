@@ -1,4 +1,4 @@
-"""Where the server is and how to show oneself to it; the token appears in no text."""
+"""A server's address, and the credentials for it. The token appears in no text."""
 
 from __future__ import annotations
 
@@ -14,31 +14,32 @@ from evertable import __version__
 from evertable.client.errors import AddressError
 
 DEFAULT_URL = "http://127.0.0.1:10000"
-TOKEN_VARIABLE = "EVERTABLE_TOKEN"  # noqa: S105 - its name
-
-_LOCAL = "http://127.0.0.1:10000, or https://tables.example.com"
+TOKEN_VARIABLE = "EVERTABLE_TOKEN"  # noqa: S105 - a name, not a token
 
 
 @dataclass(frozen=True)
 class Address:
-    """A server's address with the token that opens it, and the certificates to trust."""
+    """A server's URL, its token, and the certificates to trust."""
 
     url: str = DEFAULT_URL
     token: str | None = field(default=None, repr=False)
     ca: Path | None = None
-    """A PEM file, where the server's certificate is not one that this machine trusts."""
+    """A PEM file to check the server's certificate with; None for the certificates that this machine trusts."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "url", self.url.rstrip("/"))
         parts = urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise AddressError("The address is not one of http or https.", f"Write it like {_LOCAL}.")
+            raise AddressError(
+                "The address must begin with http:// or https://.",
+                "For example http://127.0.0.1:10000, or https://tables.example.com",
+            )
         if parts.username is not None or parts.query or parts.fragment:
             raise AddressError(
-                "The address holds more than a host, a port and a path.", "A token is given apart, never in it."
+                "The address may hold only a host, a port and a path.", "Pass the token separately, never in it."
             )
         if self.token is not None and not re.fullmatch("[!-~]+", self.token):
-            raise AddressError("The token is not one word of visible ASCII characters, as every server's is.")
+            raise AddressError("The token must be one word of printable ASCII characters.")
 
     @property
     def websocket(self) -> str:
@@ -51,20 +52,20 @@ class Address:
 
     @cached_property
     def tls(self) -> ssl.SSLContext | None:
-        """What to trust; None for plain http."""
+        """The certificates to trust; None for plain http."""
         if not self.url.startswith("https:"):
             return None
         try:
             return ssl.create_default_context(cafile=self.ca)
         except OSError as error:
-            raise AddressError(f"{self.ca} holds no certificates: {error}", "Give a PEM file.") from None
+            raise AddressError(f"{self.ca} holds no usable certificates: {error}", "Give a PEM file.") from None
 
 
-def given_token(file: Path | None) -> str | None:
-    """The token that the file holds or, without one, ``EVERTABLE_TOKEN``."""
+def read_token(file: Path | None) -> str | None:
+    """Returns the token in the file or, without a file, in ``EVERTABLE_TOKEN``."""
     if file is None:
         return os.environ.get(TOKEN_VARIABLE, "").strip() or None
     try:
         return file.read_text().strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise AddressError(f"{file} cannot be read: {error}", "It should hold the token.") from None
+        raise AddressError(f"Cannot read {file}: {error}", "It must hold the token.") from None

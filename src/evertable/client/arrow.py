@@ -1,4 +1,4 @@
-"""Arrow streams read as they come from the server."""
+"""Reads Arrow streams while they arrive from the server."""
 
 from __future__ import annotations
 
@@ -7,42 +7,40 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from evertable.client.errors import ServerAnswerError
-
-_ELSEWHERE = "Is this the address of an Evertable server?"
+from evertable.client.errors import NOT_EVERTABLE, ServerAnswerError
 
 
-def table_of(pieces: Iterator[bytes]) -> pa.Table:
-    """The table that an Arrow stream holds."""
-    with batches_of(pieces) as reader:
+def read_table(chunks: Iterator[bytes]) -> pa.Table:
+    """Reads a whole stream."""
+    with open_batches(chunks) as reader:
         return reader.read_all()
 
 
-def batches_of(pieces: Iterator[bytes]) -> pa.RecordBatchStreamReader:
-    """Reads batch by batch, taking no more pieces than it needs."""
+def open_batches(chunks: Iterator[bytes]) -> pa.RecordBatchStreamReader:
+    """Opens a reader that takes no more chunks than the next batch needs."""
     try:
-        return pa.ipc.open_stream(io.BufferedReader(_Pieces(pieces), 1 << 20))
+        return pa.ipc.open_stream(io.BufferedReader(_ChunkStream(chunks), 1 << 20))
     except pa.ArrowInvalid as error:
-        raise ServerAnswerError(f"The server's answer is no Arrow stream: {error}.", _ELSEWHERE) from None
+        raise ServerAnswerError(f"The server's answer is not an Arrow stream: {error}.", NOT_EVERTABLE) from None
 
 
-class _Pieces(io.RawIOBase):
-    """Pieces of bytes as a file."""
+class _ChunkStream(io.RawIOBase):
+    """A file over chunks of bytes."""
 
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces = pieces
-        self._left = memoryview(b"")
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._rest = memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
-    def readinto(self, into: memoryview) -> int:  # type: ignore[override]
-        while not self._left:
-            piece = next(self._pieces, None)
-            if piece is None:
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        while not self._rest:
+            chunk = next(self._chunks, None)
+            if chunk is None:
                 return 0
-            self._left = memoryview(piece)
-        count = min(len(into), len(self._left))
-        into[:count] = self._left[:count]
-        self._left = self._left[count:]
+            self._rest = memoryview(chunk)
+        count = min(len(buffer), len(self._rest))
+        buffer[:count] = self._rest[:count]
+        self._rest = self._rest[count:]
         return count

@@ -1,6 +1,6 @@
-"""The client that programs use: tables by name, pages, watches, whole tables, and the operator's requests."""
+"""The client for programs: pages, watches and whole tables by name, and swaps."""
 
-# ruff: noqa: A002 - filter and format are called so everywhere else
+# ruff: noqa: A002 - filter and format are the names that the protocol uses
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from evertable.client.address import DEFAULT_URL, Address, given_token
+from evertable.client.address import DEFAULT_URL, Address
 from evertable.client.connection import Connection, websocket
-from evertable.client.errors import PandasMissingError, ServerAnswerError
-from evertable.client.following import UNREADABLE, Following, page_from_json
-from evertable.client.rest import Rest, shape, table_path
-from evertable.client.swaps import MESSAGES, Receipt, Verdict, final_verdict
+from evertable.client.errors import OTHER_VERSION, PandasMissingError, ServerAnswerError
+from evertable.client.receiver import DECODE_ERRORS, PageReceiver, page_from_json
+from evertable.client.rest import RestClient, table_path, view_parameters
+from evertable.client.swaps import CONTROL_TABLE, SentMessage, SwapResult, await_result
 from evertable.client.watch import Watch
 from evertable.protocol.page import Page
 from evertable.views.view import View
@@ -35,7 +35,7 @@ TIMEOUT_S = 10.0
 
 @dataclass(frozen=True)
 class TableInfo:
-    """What the server knows of a table; a name has no version and no total before its first generation is live."""
+    """A table's state on the server; ``version`` and ``total`` are None until its first generation is live."""
 
     name: str
     ready: bool
@@ -46,14 +46,14 @@ class TableInfo:
 
 
 class Client:
-    """One server, seen from Python::
+    """A connection to one server::
 
         with Client("http://127.0.0.1:10000", token="…") as client:
             for page in client.table("final_ui").watch(sort=["-balance"], limit=10):
                 print(page.total, page.rows)
 
-    ``ca`` is a PEM file for servers whose certificate this machine does not trust. Any thread may use a client.
-    ``close`` ends its watches, too.
+    ``ca`` is a PEM file for servers whose certificate this machine does not trust. A client is thread-safe.
+    ``close`` also closes its watches.
     """
 
     def __init__(
@@ -66,54 +66,49 @@ class Client:
     ) -> None:
         self._address = Address(url, token, None if ca is None else Path(ca))
         self._timeout_s = timeout_s
-        self._rest = Rest(self._address, timeout_s)
+        self._rest = RestClient(self._address, timeout_s)
         self._watches: weakref.WeakSet[Watch] = weakref.WeakSet()
-
-    @classmethod
-    def given(cls, url: str | None, token_file: Path | None = None, ca: Path | None = None) -> Self:
-        """As commands are given it: the token in a file, or else in ``EVERTABLE_TOKEN``."""
-        return cls(url or DEFAULT_URL, given_token(token_file), ca=ca)
 
     def __repr__(self) -> str:
         return f"Client({self._address.url!r})"
 
     def tables(self) -> list[TableInfo]:
-        """All tables, those without a live generation included."""
+        """Lists all tables, including those without a live generation."""
         return [_info(entry) for entry in _field(self._rest.get("/api/tables"), "tables")]
 
     def table(self, name: str) -> TableHandle:
-        """A table by its public name; nothing is asked yet."""
+        """Returns a handle for a table; sends no request."""
         return TableHandle(self, name)
 
     def swap(self, *, force: bool = False, **message: str) -> dict[str, Any]:
         """Sends a control message: ``swap(usersTopic="users_v2", joinType="inner")``. Keys left out stay unchanged.
 
-        With ``force`` it goes live even if nothing useful was read from a topic.
+        ``force`` makes the swap live even if no usable record was read from a topic.
         """
         return _object(self._rest.post("/api/control", {**message, "force": True} if force else message))
 
     def rollback(self) -> dict[str, Any]:
-        """Asks for the wiring before the current one."""
+        """Requests the wiring before the current one."""
         return _object(self._rest.post("/api/rollback", {}))
 
     def outcome(
         self, answer: Mapping[str, Any], timeout_s: float | None = None, on_wait: Callable[[], None] = lambda: None
-    ) -> Verdict:
-        """What became of a swap or a rollback, by its ``answer``, once that is decided; ``pending`` after the timeout.
+    ) -> SwapResult:
+        """Waits for the final result of a swap or a rollback, given its ``answer``; ``pending`` after the timeout.
 
-        Over swaps and restarts of the server. ``on_wait`` is called a few times a second meanwhile.
+        Later swaps and restarts of the server do not disturb it. ``on_wait`` is called a few times a second meanwhile.
         """
-        receipt = Receipt.of(answer)
-        if receipt.verdict.is_final:
-            return receipt.verdict
-        found = final_verdict(lambda: self.table(MESSAGES).watch(filter=receipt.filter, limit=1), timeout_s, on_wait)
-        return found or receipt.verdict
+        sent = SentMessage.from_answer(answer)
+        if sent.result.is_final:
+            return sent.result
+        messages = self.table(CONTROL_TABLE)
+        return await_result(lambda: messages.watch(filter=sent.filter, limit=1), timeout_s, on_wait) or sent.result
 
     def status(self) -> dict[str, Any]:
         return _object(self._rest.get("/api/status"))
 
     def close(self) -> None:
-        """Ends all watches and connections; may be called again."""
+        """Closes all watches and connections; can be called more than once."""
         for watch in list(self._watches):
             watch.close()
         self._rest.close()
@@ -128,7 +123,7 @@ class Client:
 
 
 class TableHandle:
-    """A table under its public name, whichever generation is live behind it."""
+    """A table by its public name, whichever generation is live."""
 
     def __init__(self, client: Client, name: str) -> None:
         self.name = name
@@ -149,14 +144,14 @@ class TableHandle:
         limit: int = 100,
         newest_first: bool = False,
     ) -> Page:
-        """The rows of a view as they are now."""
+        """Returns the current rows of a view."""
         view = _view(columns, sort, filter, offset, limit, newest_first)
         window = [("offset", str(offset)), ("limit", str(limit))]
-        body = self._client._rest.get(table_path(self.name, "/rows"), [*shape(view), *window])
+        body = self._client._rest.get(table_path(self.name, "/rows"), [*view_parameters(view), *window])
         try:
             return page_from_json(body)
-        except UNREADABLE as error:
-            raise ServerAnswerError(f"The server's page cannot be read: {error!r}.", "Is it a newer version?") from None
+        except DECODE_ERRORS as error:
+            raise ServerAnswerError(f"The server's page cannot be decoded: {error!r}.", OTHER_VERSION) from None
 
     def watch(
         self,
@@ -167,13 +162,13 @@ class TableHandle:
         limit: int = 100,
         newest_first: bool = False,
     ) -> Watch:
-        """The newest page of a view, again after every change, for ever. See :class:`Watch`."""
+        """Returns the pages of a view: the current one, then one after every change. See :class:`Watch`."""
         self._client._rest.check_open()
-        following = Following(self.name, _view(columns, sort, filter, offset, limit, newest_first))
+        receiver = PageReceiver(self.name, _view(columns, sort, filter, offset, limit, newest_first))
         address, timeout_s = self._client._address, self._client._timeout_s
         watch = Watch(
             lambda on_page, on_state: Connection(
-                websocket(address, timeout_s), following, address.url, on_page, on_state
+                websocket(address, timeout_s), receiver, address.url, on_page, on_state
             )
         )
         self._client._watches.add(watch)
@@ -186,11 +181,11 @@ class TableHandle:
         filter: str = "",
         newest_first: bool = False,
     ) -> pa.Table:
-        """All rows that the filter lets through, of one moment."""
-        with self.stream("arrow", columns, sort, filter, newest_first) as pieces:
-            from evertable.client.arrow import table_of  # here, for pyarrow takes a while to import
+        """Returns a snapshot of all rows that match the filter."""
+        with self.stream("arrow", columns, sort, filter, newest_first) as chunks:
+            from evertable.client.arrow import read_table  # here, because pyarrow is slow to import
 
-            return table_of(pieces)
+            return read_table(chunks)
 
     def to_pandas(
         self,
@@ -199,7 +194,7 @@ class TableHandle:
         filter: str = "",
         newest_first: bool = False,
     ) -> pd.DataFrame:
-        """As :meth:`to_arrow`, for pandas; decimals are Decimals."""
+        """Returns the same as :meth:`to_arrow` for pandas; decimals are Decimals."""
         if importlib.util.find_spec("pandas") is None:
             raise PandasMissingError
         return self.to_arrow(columns, sort, filter, newest_first).to_pandas()
@@ -214,14 +209,14 @@ class TableHandle:
         newest_first: bool = False,
         raw_formulas: bool = False,
     ) -> Iterator[Iterator[bytes]]:
-        """The bytes of the whole table as ``csv`` or ``arrow``, as they come.
+        """Gives the whole table as ``csv`` or ``arrow``, in chunks as they arrive.
 
-        In CSV, texts that a spreadsheet would run as formulas get an apostrophe in front, unless ``raw_formulas``.
+        In CSV, texts that a spreadsheet would run as formulas get a leading apostrophe, unless ``raw_formulas``.
         """
         view = _view(columns, sort, filter, newest_first=newest_first)
-        parameters = [*shape(view), *([("formulas", "raw")] if raw_formulas else [])]
-        with self._client._rest.stream(table_path(self.name, f".{format}"), parameters) as pieces:
-            yield pieces
+        parameters = [*view_parameters(view), *([("formulas", "raw")] if raw_formulas else [])]
+        with self._client._rest.stream(table_path(self.name, f".{format}"), parameters) as chunks:
+            yield chunks
 
 
 def _view(
@@ -234,7 +229,7 @@ def _view(
 ) -> View:
     for name, given in (("columns", columns), ("sort", sort)):
         if isinstance(given, str):
-            raise TypeError(f"{name} is a list of names, not one text")
+            raise TypeError(f"{name} must be a list of names, not a string")
     return View(None if columns is None else tuple(columns), tuple(sort), filter, offset, limit, newest_first)
 
 
@@ -242,21 +237,21 @@ def _info(entry: Any) -> TableInfo:
     try:
         return TableInfo(*(entry[name] for name in TableInfo.__dataclass_fields__))
     except (LookupError, TypeError):
-        raise _unreadable() from None
+        raise _malformed() from None
 
 
 def _field(body: Any, name: str) -> Any:
     try:
         return body[name]
     except (LookupError, TypeError):
-        raise _unreadable() from None
+        raise _malformed() from None
 
 
 def _object(body: Any) -> dict[str, Any]:
     if not isinstance(body, dict):
-        raise _unreadable()
+        raise _malformed()
     return body
 
 
-def _unreadable() -> ServerAnswerError:
-    return ServerAnswerError("The server's answer has not the form that it should have.", "Is it a newer version?")
+def _malformed() -> ServerAnswerError:
+    return ServerAnswerError("The server's answer is malformed.", OTHER_VERSION)

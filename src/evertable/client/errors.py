@@ -1,13 +1,13 @@
-"""What can go wrong between a client and its server, each with a condition and a next step.
+"""Errors of the client, each with a condition and a next step.
 
 EvertableError
-├── ServerRefusedError        the server's own condition    a request that it does not meet
+├── ServerRefusedError        the server's own condition    a request that the server refuses
 │   └── AccessDeniedError     TOKEN_MISSING, TOKEN_WRONG …  HTTP 401 and 403
-├── ServerUnreachableError    SERVER_UNREACHABLE            nobody answers at the address, or too late
-├── ServerAnswerError         SERVER_ANSWER                 an answer that is not Evertable's
+├── ServerUnreachableError    SERVER_UNREACHABLE            no answer from the address, or a late one
+├── ServerAnswerError         SERVER_ANSWER                 an answer that does not come from Evertable
 ├── SwapError                 SWAP_REJECTED, SWAP_FAILED …  a swap that did not become live
 ├── AddressError              ADDRESS_INVALID               an address or token that cannot be used
-├── ClientClosedError         CLIENT_CLOSED                 a client that is used after its end
+├── ClientClosedError         CLIENT_CLOSED                 a client or watch that is used after it was closed
 ├── OutputError               OUTPUT_FAILED                 a file that cannot be written
 └── PandasMissingError        PANDAS_MISSING
 """
@@ -16,21 +16,24 @@ from __future__ import annotations
 
 from evertable.errors import EvertableError
 
+NOT_EVERTABLE = "Is this the address of an Evertable server?"
+OTHER_VERSION = "Is it a newer version?"
+
 
 class ServerRefusedError(EvertableError):
-    """What the server says it cannot do; ``condition`` is its condition, ``position`` where a filter is wrong."""
+    """A request that the server refuses; ``condition`` is the server's, ``position`` the error's place in a filter."""
 
     condition = "SERVER_REFUSED"
 
     def __init__(self, condition: str, message: str, *, status: int | None = None, position: int | None = None) -> None:
         super().__init__(message)
-        self.condition = condition  # type: ignore[misc] # each server may know conditions that this client does not
+        self.condition = condition  # type: ignore[misc] # a newer server may have conditions that this client lacks
         self.status = status
         self.position = position
 
 
 class AccessDeniedError(ServerRefusedError):
-    """A token that is missing or wrong, or a place from which nobody may ask; trying again does not help."""
+    """A missing or wrong token, or a forbidden origin; a retry does not help."""
 
 
 class ServerUnreachableError(EvertableError):
@@ -42,27 +45,30 @@ class ServerAnswerError(EvertableError):
 
 
 class SwapError(EvertableError):
-    """What was asked for is not live, and why; ``result`` is that of docs/CONTROL.md, ``pending`` if time ran out."""
+    """A swap that is not live; ``result`` is one of docs/CONTROL.md, ``pending`` after a timeout."""
 
     condition = "SWAP_FAILED"
 
     def __init__(self, result: str, reason: str = "") -> None:
         what, next_step = _SWAPS.get(result, (f"The swap ended as '{result}'.", "evertable status shows what is live."))
         super().__init__(f"{what} {reason}".strip(), next_step)
-        self.condition = f"SWAP_{result.upper()}"  # type: ignore[misc] # one for each result
+        self.condition = f"SWAP_{result.upper()}"  # type: ignore[misc] # one per result
         self.result = result
         self.reason = reason
 
 
 _SWAPS = {
-    "rejected": ("The swap was rejected, and what was live stays live.", "Correct that, and swap again."),
-    "failed": ("The swap failed, and what was live stays live.", "The table orchestrator_logs tells more."),
+    "rejected": ("Swap rejected; the wiring did not change.", "Correct the message, and swap again."),
+    "failed": ("Swap failed; the wiring did not change.", "See the table orchestrator_logs."),
     "held": (
-        "The swap is held back because what it would show looks wrong; what was live stays live.",
+        "Swap held, because its result looks wrong; the wiring did not change.",
         "Compare the topic with the configuration, or swap with --force.",
     ),
-    "superseded": ("A newer control message came before the swap was live.", "evertable status shows what is."),
-    "pending": ("The swap is not live yet.", "It goes on; evertable status --watch shows how far it is."),
+    "superseded": (
+        "A newer control message replaced the swap.",
+        "evertable status shows what is live.",
+    ),
+    "pending": ("The swap is not live yet.", "It continues; evertable status --watch shows its progress."),
 }
 
 
@@ -85,14 +91,14 @@ class PandasMissingError(EvertableError):
         super().__init__("pandas is not installed.", "Run: pip install 'evertable[pandas]'")
 
 
-_TOKENS = {  # the server's own words are for programs that speak HTTP
-    "TOKEN_MISSING": "The server asks for its token. Set EVERTABLE_TOKEN, or name a file that holds it (--token-file).",
-    "TOKEN_WRONG": "The token is not the server's. Correct EVERTABLE_TOKEN, or the file that --token-file names.",
+_TOKENS = {  # the server's own messages address programs that speak HTTP
+    "TOKEN_MISSING": "The server requires a token. Set EVERTABLE_TOKEN, or name a file that holds it (--token-file).",
+    "TOKEN_WRONG": "The token is wrong. Correct EVERTABLE_TOKEN, or the file that --token-file names.",
 }
 
 
-def refusal(status: int | None, body: object) -> ServerRefusedError | None:
-    """The error that a body with ``condition`` and ``message`` tells; None if it is something else."""
+def parse_refusal(status: int | None, body: object) -> ServerRefusedError | None:
+    """Returns the error for a body with ``condition`` and ``message``; None for any other body."""
     if not isinstance(body, dict) or not isinstance(body.get("condition"), str):
         return None
     position = body.get("position")
@@ -105,10 +111,10 @@ def refusal(status: int | None, body: object) -> ServerRefusedError | None:
     )
 
 
-def refused_with(status: int, body: object, address: str) -> EvertableError:
-    """The error for an HTTP answer of 400 or more, also if something else than Evertable gave it."""
-    if found := refusal(status, body):
+def http_error(status: int, body: object, address: str) -> EvertableError:
+    """Returns the error for an HTTP status of 400 or more, whether Evertable or another program sent it."""
+    if found := parse_refusal(status, body):
         return found
     if status in (401, 403):
-        return AccessDeniedError("ACCESS_DENIED", f"{address} answers {status}.", status=status)
-    return ServerAnswerError(f"{address} answers {status}.", "Is this the address of an Evertable server?")
+        return AccessDeniedError("ACCESS_DENIED", f"{address} answered {status}.", status=status)
+    return ServerAnswerError(f"{address} answered {status}.", NOT_EVERTABLE)

@@ -1,4 +1,4 @@
-"""Whole tables as files: written beside their place and moved there when they are complete."""
+"""Writes whole tables to files, which get their names only when they are complete."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Report = Callable[[int], None]
-"""Is told how many bytes have come so far."""
+"""Reports how many bytes have arrived so far."""
 
-ROW_GROUP = 131_072  # rows; what readers of Parquet like
-
-
-def write_csv(pieces: Iterator[bytes], file: BinaryIO, report: Report) -> None:
-    for piece in _counted(pieces, report):
-        file.write(piece)
+ROW_GROUP = 131_072  # rows; a common size for readers of Parquet
 
 
-def write_arrow(pieces: Iterator[bytes], file: BinaryIO, report: Report) -> None:
-    """As a file that can be read at any place, not as the stream that came."""
+def write_csv(chunks: Iterator[bytes], file: BinaryIO, report: Report) -> None:
+    for chunk in _counted(chunks, report):
+        file.write(chunk)
+
+
+def write_arrow(chunks: Iterator[bytes], file: BinaryIO, report: Report) -> None:
+    """Writes a file with random access, unlike the stream that the server sends."""
     import pyarrow as pa
 
-    from evertable.client.arrow import batches_of
+    from evertable.client.arrow import open_batches
 
-    with batches_of(_counted(pieces, report)) as batches, pa.ipc.new_file(file, batches.schema) as writer:
+    with open_batches(_counted(chunks, report)) as batches, pa.ipc.new_file(file, batches.schema) as writer:
         for batch in batches:
             writer.write_batch(batch)
 
 
-def write_parquet(pieces: Iterator[bytes], file: BinaryIO, report: Report) -> None:
+def write_parquet(chunks: Iterator[bytes], file: BinaryIO, report: Report) -> None:
     import pyarrow.parquet as pq
 
-    from evertable.client.arrow import batches_of
+    from evertable.client.arrow import open_batches
 
-    with batches_of(_counted(pieces, report)) as batches, pq.ParquetWriter(file, batches.schema) as writer:
+    with open_batches(_counted(chunks, report)) as batches, pq.ParquetWriter(file, batches.schema) as writer:
         for table in _groups(batches):
             writer.write_table(table, ROW_GROUP)
 
@@ -51,7 +51,7 @@ FORMATS: dict[str, tuple[str, Writer]] = {
     ".arrow": ("arrow", write_arrow),
     ".parquet": ("arrow", write_parquet),
 }
-"""By how a file's name ends: what the server is asked for, and how that is written."""
+"""By file extension: the format to request from the server, and the function that writes it."""
 
 
 def format_of(target: Path) -> tuple[str, Writer]:
@@ -59,12 +59,12 @@ def format_of(target: Path) -> tuple[str, Writer]:
         return FORMATS[target.suffix.lower()]
     except KeyError:
         known = ", ".join(FORMATS)
-        raise OutputError(f"{target} has no ending that says what to write.", f"End it in {known}.") from None
+        raise OutputError(f"{target} has no known file extension.", f"Use one of {known}.") from None
 
 
 @contextmanager
 def complete_file(target: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
-    """A file that gets its name when the block ends well; if it does not, nothing is left of it."""
+    """Opens a file that gets its name when the block succeeds; if the block fails, the file is deleted."""
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         _check_free(target, overwrite)
@@ -75,7 +75,7 @@ def complete_file(target: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
         _check_free(target, overwrite)
         part.replace(target)
     except OSError as error:
-        raise OutputError(f"{target} cannot be written: {error.strerror or error}.") from None
+        raise OutputError(f"Cannot write {target}: {error.strerror or error}.") from None
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
@@ -85,28 +85,28 @@ def _check_free(target: Path, overwrite: bool) -> None:
     if target.is_dir():
         raise OutputError(f"{target} is a folder.", "Give the name of a file.")
     if not overwrite and target.exists():
-        raise OutputError(f"{target} is there already.", "Write it anew with --force, or choose another name.")
+        raise OutputError(f"{target} exists already.", "Overwrite it with --force, or choose another name.")
 
 
-def _counted(pieces: Iterator[bytes], report: Report) -> Iterator[bytes]:
+def _counted(chunks: Iterator[bytes], report: Report) -> Iterator[bytes]:
     total = 0
-    for piece in pieces:
-        total += len(piece)
+    for chunk in chunks:
+        total += len(chunk)
         report(total)
-        yield piece
+        yield chunk
 
 
 def _groups(batches: pa.RecordBatchStreamReader) -> Iterator[pa.Table]:
-    """Small batches put together, for each write makes a row group of its own."""
+    """Combines small batches, because each write creates a row group."""
     import pyarrow as pa
 
-    waiting: list[pa.RecordBatch] = []
+    pending: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:
-        waiting.append(batch)
+        pending.append(batch)
         rows += batch.num_rows
         if rows >= ROW_GROUP:
-            yield pa.Table.from_batches(waiting)
-            waiting, rows = [], 0
-    if waiting:
-        yield pa.Table.from_batches(waiting)
+            yield pa.Table.from_batches(pending)
+            pending, rows = [], 0
+    if pending:
+        yield pa.Table.from_batches(pending)

@@ -1,4 +1,4 @@
-"""Requests to the server's REST addresses, with its refusals as errors."""
+"""Requests to the server's REST API; its refusals become errors."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from urllib.parse import quote
 import httpx
 
 from evertable.client.address import Address
-from evertable.client.errors import ClientClosedError, ServerAnswerError, refused_with
-from evertable.client.retry import broken_off, unreachable
+from evertable.client.errors import NOT_EVERTABLE, ClientClosedError, ServerAnswerError, http_error
+from evertable.client.retry import truncated_error, unreachable_error
 from evertable.views.view import View
 
 Parameters = Sequence[tuple[str, str]]
 
 
-class Rest:
-    """Asks the server at one address, over connections that are kept until ``close``."""
+class RestClient:
+    """Sends requests to one server over connections that stay open until ``close``."""
 
     def __init__(self, address: Address, timeout_s: float) -> None:
         self._address = address.url
         self._http = httpx.Client(
             headers=address.headers,
-            verify=address.tls or False,  # nothing to verify in plain http, and redirects are not followed
+            verify=address.tls or False,  # plain http has nothing to verify, and redirects are not followed
             timeout=timeout_s,
         )
 
@@ -33,10 +33,10 @@ class Rest:
 
     def check_open(self) -> None:
         if self._http.is_closed:
-            raise ClientClosedError("The client is closed.", "Make a new one.")
+            raise ClientClosedError("The client is closed.", "Create a new one.")
 
     def get(self, path: str, parameters: Parameters = ()) -> Any:
-        """What a JSON answer holds."""
+        """Returns the JSON body of the answer."""
         return self._json("GET", path, params=list(parameters))
 
     def post(self, path: str, body: object) -> Any:
@@ -44,41 +44,42 @@ class Rest:
 
     @contextmanager
     def stream(self, path: str, parameters: Parameters = ()) -> Iterator[Iterator[bytes]]:
-        """The bytes of an answer as they come; an answer that ends too early is an error."""
-        with self._told(), self._http.stream("GET", self._address + path, params=list(parameters)) as response:
+        """Gives the body in chunks as they arrive; a truncated body raises ServerUnreachableError."""
+        url = self._address + path
+        with self._translated_errors(), self._http.stream("GET", url, params=list(parameters)) as response:
             if response.is_error:
                 response.read()
-                raise refused_with(response.status_code, _body(response), self._address)
+                raise http_error(response.status_code, _body(response), self._address)
             yield response.iter_bytes()
 
     def _json(self, method: str, path: str, **options: Any) -> Any:
-        with self._told():
+        with self._translated_errors():
             response = self._http.request(method, self._address + path, **options)
         if response.is_error:
-            raise refused_with(response.status_code, _body(response), self._address)
+            raise http_error(response.status_code, _body(response), self._address)
         if (body := _body(response)) is None:
-            what = f"{self._address}{path} answers {response.status_code}, and not with JSON."
-            raise ServerAnswerError(what, "Is this the address of an Evertable server?")
+            what = f"{self._address}{path} answered {response.status_code} without JSON."
+            raise ServerAnswerError(what, NOT_EVERTABLE)
         return body
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """What httpx raises, told as an error of ours."""
+    def _translated_errors(self) -> Iterator[None]:
+        """Raises the errors of httpx as errors of the client."""
         self.check_open()
         try:
             yield
         except (httpx.RemoteProtocolError, httpx.ReadError) as error:
-            raise broken_off(self._address, error) from None
+            raise truncated_error(self._address, error) from None
         except httpx.TransportError as error:
-            raise unreachable(self._address, _cause(error)) from None
+            raise unreachable_error(self._address, _cause(error)) from None
 
 
 def table_path(name: str, suffix: str = "") -> str:
     return f"/api/tables/{quote(name, safe='')}{suffix}"
 
 
-def shape(view: View) -> list[tuple[str, str]]:
-    """The parameters for a view's columns, sort and filter."""
+def view_parameters(view: View) -> list[tuple[str, str]]:
+    """Returns the query parameters for a view's columns, sort and filter."""
     return [
         *(("columns", name) for name in view.columns or ()),
         *(("sort", name) for name in view.sort),
@@ -95,10 +96,10 @@ def _body(response: httpx.Response) -> Any:
 
 
 def _cause(error: Exception) -> Exception:
-    """What the system said, which tells more than httpx's own error and is kept behind it."""
-    seen: BaseException | None = error
-    while seen is not None:
-        if isinstance(seen, OSError):
-            return seen
-        seen = seen.__cause__ or seen.__context__
+    """Returns the operating system's error behind an error of httpx, because it says more."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError):
+            return cause
+        cause = cause.__cause__ or cause.__context__
     return error

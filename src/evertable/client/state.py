@@ -1,4 +1,4 @@
-"""The life of a watched table's connection."""
+"""The states of a watch's connection."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class ConnectionState(StrEnum):
-    """Where the connection stands::
+    """The state of a connection::
 
                     ┌───────────────── next try ─────────────────┐
                     ▼                                            │
@@ -17,8 +17,8 @@ class ConnectionState(StrEnum):
                     ▼               ▼          ▼
                   failed          failed     failed       all but failed ──► closed
 
-    ``subscribing`` lasts until the first page has come, ``lost`` until the next try. ``failed`` is what trying again
-    cannot help: nobody was ever there, the token or the view is refused.
+    ``subscribing`` lasts until the first page arrives, ``lost`` until the next try. ``failed`` means that a retry
+    cannot help: the server was never reached, or it refused the token or the view.
     """
 
     CONNECTING = "connecting"
@@ -29,29 +29,26 @@ class ConnectionState(StrEnum):
     CLOSED = "closed"
 
 
+_ENDS = {ConnectionState.LOST, ConnectionState.FAILED, ConnectionState.CLOSED}
 MOVES: dict[ConnectionState, frozenset[ConnectionState]] = {
-    ConnectionState.CONNECTING: frozenset(
-        {ConnectionState.SUBSCRIBING, ConnectionState.LOST, ConnectionState.FAILED, ConnectionState.CLOSED}
-    ),
-    ConnectionState.SUBSCRIBING: frozenset(
-        {ConnectionState.LIVE, ConnectionState.LOST, ConnectionState.FAILED, ConnectionState.CLOSED}
-    ),
-    ConnectionState.LIVE: frozenset({ConnectionState.LOST, ConnectionState.FAILED, ConnectionState.CLOSED}),
+    ConnectionState.CONNECTING: frozenset({ConnectionState.SUBSCRIBING, *_ENDS}),
+    ConnectionState.SUBSCRIBING: frozenset({ConnectionState.LIVE, *_ENDS}),
+    ConnectionState.LIVE: frozenset(_ENDS),
     ConnectionState.LOST: frozenset({ConnectionState.CONNECTING, ConnectionState.CLOSED}),
     ConnectionState.FAILED: frozenset(),
     ConnectionState.CLOSED: frozenset(),
 }
 
 
-class Machine:
-    """Holds a connection's state and tells of its moves."""
+class StateMachine:
+    """Holds a connection's state and reports each move."""
 
     def __init__(self, on_move: Callable[[ConnectionState], None] = lambda state: None) -> None:
         self.state = ConnectionState.CONNECTING
         self._on_move = on_move
 
-    def to(self, state: ConnectionState) -> None:
-        """Moves on; a move that the drawing does not have is a mistake of ours."""
+    def move_to(self, state: ConnectionState) -> None:
+        """Changes the state; RuntimeError if the diagram has no such move."""
         if state not in MOVES[self.state]:
             raise RuntimeError(f"a connection cannot go from {self.state} to {state}")
         self.state = state

@@ -1,4 +1,4 @@
-"""What became of a swap: the answer to asking for it, and the row of ``control_raw`` that tells the rest."""
+"""The outcome of a swap: the server's answer to the request, and the row of ``control_raw`` that holds the result."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evertable.client.errors import ServerAnswerError, ServerUnreachableError, SwapError
+from evertable.client.errors import OTHER_VERSION, ServerAnswerError, ServerUnreachableError, SwapError
 from evertable.client.watch import Watch
-from evertable.protocol.page import Page
 
-MESSAGES = "control_raw"
+CONTROL_TABLE = "control_raw"
 PENDING = "pending"
-LIVE = ("applied", "unchanged")
-LOOK_S = 0.25
+LIVE_RESULTS = ("applied", "unchanged")
+POLL_S = 0.25
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What became of a control message, in the words of docs/CONTROL.md; ``reason`` says why nothing came of it."""
+class SwapResult:
+    """The result of a control message, as docs/CONTROL.md names it, with the reason if nothing was changed."""
 
     result: str
     reason: str = ""
@@ -30,56 +29,55 @@ class Verdict:
         return self.result != PENDING
 
     def raise_unless_live(self) -> None:
-        """SwapError if what was asked for is not what viewers see."""
-        if self.result not in LIVE:
+        """Raises SwapError if viewers do not see the requested wiring."""
+        if self.result not in LIVE_RESULTS:
             raise SwapError(self.result, self.reason)
 
 
 @dataclass(frozen=True)
-class Receipt:
-    """Where a message stands on the control topic (partition -1: it was applied directly), and what is known of it."""
+class SentMessage:
+    """A control message's position on its topic (partition -1: it was applied directly), and its result so far."""
 
     partition: int | None
     offset: int | None
-    verdict: Verdict
+    result: SwapResult
 
     @classmethod
-    def of(cls, answer: Mapping[str, Any]) -> Receipt:
-        """From what ``POST /api/control`` or ``POST /api/rollback`` answers."""
-        place = answer.get("partition"), answer.get("offset")
+    def from_answer(cls, answer: Mapping[str, Any]) -> SentMessage:
+        """Reads an answer of ``POST /api/control`` or ``POST /api/rollback``."""
+        position = answer.get("partition"), answer.get("offset")
         result, reason = answer.get("result", PENDING), answer.get("reason") or ""
-        placed = all(isinstance(part, int) for part in place)
-        if not isinstance(result, str) or not (placed or result != PENDING):
-            raise ServerAnswerError("The server does not say what becomes of the swap.", "Is it a newer version?")
-        return cls(*(place if placed else (None, None)), Verdict(result, str(reason)))
+        has_position = all(isinstance(part, int) for part in position)
+        if not isinstance(result, str) or not (has_position or result != PENDING):
+            raise ServerAnswerError("The server's answer has neither a result nor a position.", OTHER_VERSION)
+        return cls(*(position if has_position else (None, None)), SwapResult(result, str(reason)))
 
     @property
     def filter(self) -> str:
-        """What finds its row."""
+        """The filter that selects the message's row."""
         return f"partition = {self.partition} and offset = {self.offset}"
 
 
-def final_verdict(row: Callable[[], Watch], timeout_s: float | None, on_wait: Callable[[], None]) -> Verdict | None:
-    """What the message's row says once that is decided; None after the timeout. ``row`` watches it."""
+def await_result(
+    watch_row: Callable[[], Watch], timeout_s: float | None, on_wait: Callable[[], None]
+) -> SwapResult | None:
+    """Returns the final result from the message's row; None after the timeout. Outlives restarts of the server."""
     deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
     while (left := deadline - time.monotonic()) > 0:
         try:
-            with row() as watch:
-                return _decided(watch, deadline, on_wait)
-        except ServerUnreachableError:  # it was there when it took the message, and is not back yet
-            time.sleep(min(LOOK_S, left))
+            with watch_row() as watch:
+                return _final_result(watch, deadline, on_wait)
+        except ServerUnreachableError:  # it took the message, so it is probably restarting
+            time.sleep(min(POLL_S, left))
     return None
 
 
-def _decided(watch: Watch, deadline: float, on_wait: Callable[[], None]) -> Verdict | None:
+def _final_result(watch: Watch, deadline: float, on_wait: Callable[[], None]) -> SwapResult | None:
     while (left := deadline - time.monotonic()) > 0:
-        page = watch.poll(min(LOOK_S, left))
-        if page is not None and page.rows and (verdict := _verdict_in(page)).is_final:
-            return verdict
+        page = watch.poll(min(POLL_S, left))
+        for row in page.dicts() if page else []:
+            result = SwapResult(str(row.get("result") or PENDING), str(row.get("reason") or ""))
+            if result.is_final:
+                return result
         on_wait()
     return None
-
-
-def _verdict_in(page: Page) -> Verdict:
-    row = dict(zip((column.name for column in page.columns), page.rows[0], strict=True))
-    return Verdict(str(row.get("result") or PENDING), str(row.get("reason") or ""))

@@ -1,9 +1,10 @@
-"""Values of a page as texts and JSON, for people and for pipes."""
+"""Formats values and rows as text, TSV and JSON that are safe to print in a terminal."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -12,16 +13,16 @@ from evertable.protocol.frames import MAX_INTEGER
 from evertable.protocol.page import Page, Row
 
 _UNSAFE = re.compile(
-    "[\0-\x1f\x7f-\x9f"  # controls: they move the cursor, colour the terminal, or type into it
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks and overrides of the direction of writing
-    "\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"  # unseen, or line ends
-    "\ud800-\udfff]"  # halves of characters, which no terminal takes
+    "[\0-\x1f\x7f-\x9f"  # control characters, which a terminal obeys
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks and overrides of the writing direction
+    "\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"  # invisible
+    "\ud800-\udfff]"  # lone surrogates, which cannot be encoded
 )
 _SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
 def json_value(value: Any) -> Any:
-    """As docs/PROTOCOL.md writes it."""
+    """Returns the value as docs/PROTOCOL.md writes it in JSON."""
     match value:
         case bool() | None:
             return value
@@ -37,7 +38,7 @@ def json_value(value: Any) -> Any:
 
 
 def text(value: Any) -> str:
-    """For people: nothing for null, otherwise what JSON has, without quotes."""
+    """Formats a value for people: an empty text for null, otherwise its JSON without quotes."""
     match json_value(value):
         case None:
             return ""
@@ -48,7 +49,7 @@ def text(value: Any) -> str:
 
 
 def visible(text: str) -> str:
-    """Writes what a terminal would obey, or not show, as JSON escapes it: ``\\t``, ``\\u001b``, ``\\u202e``."""
+    """Escapes characters that a terminal obeys or hides, as JSON does: ``\\t``, ``\\u001b``, ``\\u202e``."""
     return _UNSAFE.sub(_escaped, text)
 
 
@@ -59,27 +60,25 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def tsv(values: Row) -> str:
-    """One line: what ``visible`` escapes is escaped, and a backslash is doubled, so that nothing is lost."""
+    """Formats a row as one line, escaped as by ``visible`` with backslashes doubled, so that nothing is lost."""
     return "\t".join(visible(text(value).replace("\\", "\\\\")) for value in values)
 
 
 def json_line(page: Page, row: Row) -> str:
-    """One line: the row as an object, safe for a terminal and with nothing lost."""
+    """Formats a row as a JSON object in one line that is safe for a terminal."""
     names = (column.name for column in page.columns)
     return visible(json.dumps(dict(zip(names, map(json_value, row), strict=True)), ensure_ascii=False))
 
 
-def news(old: Page | None, new: Page) -> list[Row]:
-    """Rows that the old page did not show like this, in the order of the new one."""
+def new_rows(old: Page | None, new: Page) -> list[Row]:
+    """Returns the rows that are new or changed since the old page, in the order of the new one."""
     if old is None or old.columns != new.columns:
         return list(new.rows)
-    left: dict[Row, int] = {}
-    for row in old.rows:
-        left[row] = left.get(row, 0) + 1
-    fresh = []
+    unmatched = Counter(old.rows)
+    added = []
     for row in new.rows:
-        if left.get(row, 0):
-            left[row] -= 1
+        if unmatched[row]:
+            unmatched[row] -= 1
         else:
-            fresh.append(row)
-    return fresh
+            added.append(row)
+    return added

@@ -1,4 +1,4 @@
-"""A table being watched: an iterator of pages with a thread behind it."""
+"""Watches a table: an iterator of pages with a thread behind it."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from evertable.protocol.page import Page
 JOIN_S = 5.0
 
 MakeConnection = Callable[[Callable[[Page], None], Callable[[ConnectionState], None]], Connection]
-"""From what is to be told of pages and of states."""
+"""Makes a connection that reports pages and states to two callbacks."""
 
 
 class Watch:
-    """Iterates over the newest pages of a view, one after every change; who is slow misses those between.
+    """Iterates over the pages of a view, one after every change; a slow reader gets only the newest one.
 
-    It connects at the first page asked for (or at ``with``) and again by itself whenever the connection is lost. It
-    ends with ``close()``, with the ``with`` block, or when nobody holds it any more.
+    It connects when the first page is requested (or at ``with``), and reconnects whenever the connection is lost. It
+    ends with ``close()``, with the ``with`` block, or when it is garbage collected.
     """
 
     def __init__(self, make: MakeConnection) -> None:
-        self._receiver = _Receiver(make)
-        self._end = weakref.finalize(self, self._receiver.close)  # at the end of the program at the latest
+        self._runner = _Runner(make)
+        self._close = weakref.finalize(self, self._runner.close)  # also runs when the program exits
 
     @property
     def state(self) -> ConnectionState:
-        return self._receiver.state
+        return self._runner.state
 
     def __iter__(self) -> Self:
         return self
@@ -49,16 +49,16 @@ class Watch:
                 raise StopIteration from None
 
     def poll(self, timeout_s: float | None) -> Page | None:
-        """The newest page that was not given yet; None if none comes in that time. ClientClosedError after the end."""
-        self._receiver.start()
-        return self._receiver.mailbox.take(timeout_s)
+        """Returns the newest page that was not returned yet; None after the timeout. ClientClosedError once closed."""
+        self._runner.start()
+        return self._runner.mailbox.take(timeout_s)
 
     def close(self) -> None:
-        """Ends the connection and waits until it has ended; may be called from any thread, and again."""
-        self._end()
+        """Closes the connection and waits for its thread. Can be called from any thread, and more than once."""
+        self._close()
 
     def __enter__(self) -> Self:
-        self._receiver.start()
+        self._runner.start()
         return self
 
     def __exit__(
@@ -67,23 +67,23 @@ class Watch:
         self.close()
 
 
-class _Receiver:
-    """The thread that runs the connection. It does not know the Watch, which may therefore be forgotten."""
+class _Runner:
+    """Runs the connection in a thread. It holds no reference to the Watch, which can therefore be collected."""
 
     def __init__(self, make: MakeConnection) -> None:
         self.mailbox = Mailbox()
         self.state = ConnectionState.CONNECTING
-        self._connection = make(self.mailbox.put, self._note)
+        self._connection = make(self.mailbox.put, self._set_state)
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._closed = False
+        self._is_closed = False
         self._loop: asyncio.AbstractEventLoop
         self._task: asyncio.Task[None]
 
     def start(self) -> None:
-        """Starts the thread, once."""
+        """Starts the thread unless it was started or closed before."""
         with self._lock:
-            if self._thread is not None or self._closed:
+            if self._thread is not None or self._is_closed:
                 return
             running = threading.Event()
             self._thread = threading.Thread(
@@ -94,18 +94,18 @@ class _Receiver:
 
     def close(self) -> None:
         with self._lock:
-            self._closed = True
+            self._is_closed = True
             thread = self._thread
         self.mailbox.discard()
         if thread is None:
             self.state = ConnectionState.CLOSED
             return
-        with suppress(RuntimeError):  # if the loop has ended by itself
+        with suppress(RuntimeError):  # raised if the loop has ended already
             self._loop.call_soon_threadsafe(self._task.cancel)
-        if thread is not threading.current_thread():  # where garbage collection may have led
+        if thread is not threading.current_thread():  # garbage collection can run in the thread itself
             thread.join(JOIN_S)
 
-    def _note(self, state: ConnectionState) -> None:
+    def _set_state(self, state: ConnectionState) -> None:
         self.state = state
 
     async def _run(self, running: threading.Event) -> None:

@@ -1,5 +1,5 @@
-"""The demo: a real broker with sample data that moves, and all of Evertable over it."""
+"""The demo: an embedded broker with changing sample data, and the configuration of a server for it."""
 
-from evertable.demo.stage import Stage
+from evertable.demo.environment import DemoEnvironment
 
-__all__ = ["Stage"]
+__all__ = ["DemoEnvironment"]

@@ -1,4 +1,4 @@
-"""Records sent by hand, as they stand."""
+"""Sends records to a topic without any check."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from evertable.kafka.errors import QUIET, explain
 
 
-def send_all(
+def send_records(
     properties: Mapping[str, Any],
     topic: str,
     values: Sequence[bytes],
     key: bytes | None = None,
     timeout_s: float = 10.0,
 ) -> None:
-    """Returns when Kafka has them all; TopicNotFoundError, KafkaUnreachableError."""
-    own = {
+    """Sends records and waits for their delivery; TopicNotFoundError, KafkaUnreachableError."""
+    settings = {
         "enable.idempotence": True,
         "message.timeout.ms": round(timeout_s * 1000),
         "topic.metadata.propagation.max.ms": round(timeout_s * 500),
     }
     failures: list[KafkaError] = []
-    troubles: list[str] = []
+    reasons: list[str] = []
 
     def delivered(error: KafkaError | None, _message: object) -> None:
         if error is not None:
             failures.append(error)
 
-    def troubled(error: KafkaError) -> None:
-        if not troubles or error.code() != KafkaError._ALL_BROKERS_DOWN:  # which says less than what came before
-            troubles.append(error.str())
+    def report_error(error: KafkaError) -> None:
+        if not reasons or error.code() != KafkaError._ALL_BROKERS_DOWN:  # less precise than the reason before it
+            reasons.append(error.str())
 
-    producer = Producer({**properties, **own, "error_cb": troubled}, logger=QUIET)
+    producer = Producer({**properties, **settings, "error_cb": report_error}, logger=QUIET)
     try:
         for value in values:
             producer.produce(topic, value, key, on_delivery=delivered)
@@ -43,4 +43,4 @@ def send_all(
     except KafkaException as problem:
         failures.append(problem.args[0])
     if failures:
-        raise explain(failures[0], topic, str(properties.get("bootstrap.servers", "")), "".join(troubles[-1:]))
+        raise explain(failures[0], topic, str(properties.get("bootstrap.servers", "")), "".join(reasons[-1:]))

@@ -1,5 +1,5 @@
-"""One file per subcommand. ``foo_bar.py`` defines ``foo_bar()``, which becomes ``evertable foo-bar``.
+"""One module per subcommand: ``foo_bar.py`` defines ``foo_bar()``, which becomes ``evertable foo-bar``.
 
-Its docstring is the help text and ends with an example. Import what is slow inside the function, so that
-``evertable --help`` stays quick. Raise EvertableError for what a person can put right: ``main`` shows it.
+The function's docstring is the help text and ends with an example. Slow imports go into the function, so that
+``evertable --help`` stays fast. Errors that a user can fix are raised as EvertableError; ``main`` prints them.
 """

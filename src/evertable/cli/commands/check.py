@@ -1,21 +1,19 @@
-"""``evertable check``: what a configuration means, or everything that is wrong with it."""
+"""``evertable check``: validates a configuration and prints it."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import typer
+
+from evertable.cli.options import ConfigFile
 
 
 def check(
-    file: Path | None = typer.Argument(
-        None, metavar="CONFIG", help="The configuration; looked for in the usual places if left out."
-    ),
+    file: ConfigFile = None,
 ) -> None:
-    """Show the configuration in effect, or everything wrong with it.
+    """Show the configuration in effect, or all its problems.
 
-    Secrets are masked. Every problem has its path; the exit code is 2 then. Nothing is contacted: topics and brokers
-    are not looked at.
+    Secrets are masked. Each problem is shown with its path, and the exit code is 2. The command does not connect to
+    Kafka: it does not check topics and brokers.
 
     Example:  evertable check evertable.yaml
     """
@@ -24,8 +22,8 @@ def check(
     config = load(file)
     typer.echo(effective(config), nl=False)
     for warning in config.warnings:
-        typer.echo(f"Warning: {warning}", err=True)  # not among the YAML, which may go to a file
-    where = config.path if config.path is not None else "The configuration from the environment"
-    joined = f"{config.left.name} and {config.right.name}, {config.join.type} join"
+        typer.echo(f"Warning: {warning}", err=True)  # standard output holds YAML only, which may go to a file
+    source = config.path if config.path is not None else "The configuration from the environment"
+    sources = f"{config.left.name} and {config.right.name}, {config.join.type} join"
     next_step = "evertable serve" if file is None else f"evertable serve {file}"
-    typer.echo(f"{where} is fine: {joined}. Next: {next_step}", err=True)
+    typer.echo(f"{source} is valid: {sources}. Next: {next_step}", err=True)

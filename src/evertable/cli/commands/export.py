@@ -1,4 +1,4 @@
-"""``evertable export``: a whole table as a file."""
+"""``evertable export``: writes a whole table to a file."""
 
 from __future__ import annotations
 
@@ -9,62 +9,61 @@ from types import FrameType
 
 import typer
 
+from evertable.cli.options import Ca, Columns, Filter, Sort, Table, TokenFile, Url, names_in, open_client
+
 STDOUT = Path("-")
 
 
 def export(
-    name: str = typer.Argument(..., metavar="TABLE", help="The table's public name."),
+    name: Table,
     output: Path = typer.Option(..., "--output", "-o", help="FILE.csv, .arrow or .parquet; - for CSV on stdout."),
-    force: bool = typer.Option(False, "--force", help="Write over a file that is there."),
-    columns: str = typer.Option("", "--columns", help="Which columns, with commas between them; all if not said."),
-    sort: str = typer.Option("", "--sort", help="By which columns, - before a name for descending: -balance,name"),
-    filter_: str = typer.Option("", "--filter", help="Which rows: \"balance > 100 and name contains 'a'\""),
+    force: bool = typer.Option(False, "--force", help="Overwrite an existing file."),
+    columns: Columns = "",
+    sort: Sort = "",
+    filter_: Filter = "",
     raw_formulas: bool = typer.Option(
-        False, "--raw-formulas", help="In CSV, leave texts as they are that a spreadsheet would run as formulas."
+        False, "--raw-formulas", help="In CSV, do not change texts that a spreadsheet would run as formulas."
     ),
-    url: str | None = typer.Option(
-        None, "--url", envvar="EVERTABLE_URL", show_default="http://127.0.0.1:10000", help="The server's address."
-    ),
-    token_file: Path | None = typer.Option(None, "--token-file", help="Holds the token; else EVERTABLE_TOKEN does."),
-    ca: Path | None = typer.Option(None, "--ca", help="PEM file to check the server's certificate with."),
+    url: Url = None,
+    token_file: TokenFile = None,
+    ca: Ca = None,
 ) -> None:
-    """Write all rows of a table, as they are at one moment, to a file.
+    """Write a snapshot of all rows of a table to a file.
 
-    The file gets its name when it is complete; a failed export leaves nothing. In CSV, a text that a spreadsheet
-    would run as a formula gets an apostrophe in front.
+    The file gets its name when it is complete; a failed export leaves no file. In CSV, a text that a spreadsheet
+    would run as a formula gets a leading apostrophe.
 
     Example:  evertable export final_ui -o final.parquet --filter "balance > 100"
     """
     from rich.console import Console
     from rich.filesize import decimal as size
 
-    from evertable.client.client import Client
     from evertable.client.errors import OutputError
     from evertable.client.export import complete_file, format_of, write_csv
 
-    signal.signal(signal.SIGTERM, _end)
+    signal.signal(signal.SIGTERM, _exit)
     requested, write = ("csv", write_csv) if output == STDOUT else format_of(output)
     if raw_formulas and requested != "csv":
-        raise OutputError(f"{output} has no formulas: --raw-formulas is for CSV.", "Leave it out.")
+        raise OutputError(f"--raw-formulas is for CSV only, not for {output}.", "Leave it out.")
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     with (
-        Client.given(url, token_file, ca) as client,
+        open_client(url, token_file, ca) as client,
         client.table(name).stream(
             requested,
-            columns.split(",") if columns else None,
-            sort.split(",") if sort else (),
+            names_in(columns),
+            names_in(sort) or (),
             filter_,
             raw_formulas=raw_formulas,
-        ) as pieces,
+        ) as chunks,
     ):
         if output == STDOUT:
-            write(pieces, sys.stdout.buffer, lambda count: None)
+            write(chunks, sys.stdout.buffer, lambda count: None)
             sys.stdout.buffer.flush()
             return
         with console.status(name) as status, complete_file(output, overwrite=force) as file:
-            write(pieces, file, lambda count: status.update(f"{name}: {size(count)}"))
+            write(chunks, file, lambda count: status.update(f"{name}: {size(count)}"))
     console.print(f"Wrote {output}: {size(output.stat().st_size)}.", markup=False)
 
 
-def _end(_number: int, _frame: FrameType | None) -> None:
-    raise SystemExit(128 + signal.SIGTERM)  # by way of all that cleans up
+def _exit(_number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(128 + signal.SIGTERM)  # an exception, so that the unfinished file is deleted

@@ -1,28 +1,27 @@
-"""``evertable forget``: everything that one app owns, deleted."""
+"""``evertable forget``: deletes everything that one app owns."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import typer
+
+from evertable.cli.options import Clusters, ConfigFileOption, Kafka, Prefix
 
 
 def forget(
-    app: str = typer.Argument(metavar="APP", help="Its name, as `evertable apps` shows it."),
+    app: str = typer.Argument(metavar="APP", help="The app's name, as shown by `evertable apps`."),
     yes: bool = typer.Option(False, "--yes", "-y", help="Do not ask."),
-    kafka: str | None = typer.Option(None, "--kafka", metavar="HOST:PORT", help="The broker; else evertable.yaml's."),
-    config_file: Path | None = typer.Option(None, "--config", help="The configuration; evertable.yaml by default."),
-    prefix: str | None = typer.Option(None, "--prefix", help="Begins the topics' names; else evertable.yaml's."),
+    kafka: Kafka = None,
+    config_file: ConfigFileOption = None,
+    prefix: Prefix = None,
 ) -> None:
-    """Delete everything that one app owns, after asking.
+    """Delete everything that one app owns, after confirmation.
 
-    That is its state, its changelogs, its own control topic, and its checkpoints and log on this machine.
+    An app owns its state, its changelogs, its control topic, and its checkpoints and log on this machine.
 
-    Source topics, shared control topics and other apps are not touched. An app that is running is refused.
+    Source topics, shared control topics and other apps are not touched. A running app is not deleted.
 
     Example:  evertable forget demo --kafka localhost:9092
     """
-    from evertable.cli.clusters import Clusters
     from evertable.config import Role
     from evertable.config.names import STATE, OwnTopics
     from evertable.errors import AppNotFoundError, AppRunningError
@@ -35,9 +34,9 @@ def forget(
 
     def refuse_if(running: Owner | None) -> None:
         if running is not None:
-            raise AppRunningError(f"The app '{app}' is running: {running}.", "Stop it first, then forget it.")
+            raise AppRunningError(f"The app '{app}' is running: {running}.", "Stop it first.")
 
-    clusters = Clusters.given(kafka, config_file, prefix)
+    clusters = Clusters.from_options(kafka, config_file, prefix)
     found = {each.name: each for each in find_apps(clusters.own, clusters.prefix)}
     chosen = found.pop(app, None) or InstalledApp(app, (), AppState())
     refuse_if(chosen.running)
@@ -46,11 +45,11 @@ def forget(
     own = belongings(chosen, found.values(), topic_id(admin, state[0]) if state else "")
     control = OwnTopics(clusters.prefix, app, "").default_control
     is_shared = any(each.uses(control) for each in found.values())
-    is_elsewhere = bool(chosen.topics) and clusters.are_two and control in topic_names(clusters.control)
+    is_elsewhere = bool(chosen.topics) and clusters.are_separate and control in topic_names(clusters.control)
     elsewhere = [control] if is_elsewhere and not is_shared else []
     if not own:
-        known = f"Known are {', '.join(found)}." if found else "It has none of anybody's."
-        raise AppNotFoundError(f"No app '{app}' has topics on Kafka at {clusters.where}.", known)
+        known = f"Known apps: {', '.join(found)}." if found else "This Kafka has no apps."
+        raise AppNotFoundError(f"No app '{app}' has topics on Kafka at {clusters.address}.", known)
     typer.echo(f"The app '{app}' owns:")
     for topic in (*own.topics, *elsewhere):
         typer.echo(f"  topic {topic}")
@@ -68,6 +67,6 @@ def forget(
     delete_files(own.files)
     if state:
         refuse_if(running_now(clusters.own, clusters.prefix, app))
-    delete_topics(clusters.own, state)  # last: for as long as it is there, this can be repeated
-    typer.echo(f"Forgotten: {len(own.topics) + len(elsewhere)} topics and {len(own.files)} files and folders deleted.")
-    typer.echo("Next: evertable apps shows what is left.")
+    delete_topics(clusters.own, state)  # last: until it is gone, this command can be repeated
+    typer.echo(f"Deleted {len(own.topics) + len(elsewhere)} topics and {len(own.files)} files and folders.")
+    typer.echo("Next: evertable apps shows the remaining apps.")

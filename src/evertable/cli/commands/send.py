@@ -1,35 +1,36 @@
-"""``evertable send``: a record to a topic, to try things out."""
+"""``evertable send``: writes records to a topic, for trials."""
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import typer
+
+from evertable.cli.options import ConfigFileOption, Kafka
 
 
 def send(
     topic: str = typer.Argument(metavar="TOPIC", help="The topic to write to."),
-    records: list[str] = typer.Argument(None, metavar="RECORD", help="Their values; standard input, if not said."),
+    records: list[str] = typer.Argument(None, metavar="RECORD", help="Values of records; default: standard input."),
     key: str | None = typer.Option(None, "--key", help="The key of each record."),
-    kafka: str | None = typer.Option(None, "--kafka", metavar="HOST:PORT", help="The broker; else evertable.yaml's."),
-    config_file: Path | None = typer.Option(None, "--config", help="The configuration; evertable.yaml by default."),
+    kafka: Kafka = None,
+    config_file: ConfigFileOption = None,
 ) -> None:
-    """Write records to a topic as they stand, good ones or bad ones.
+    """Write records to a topic, without any check.
 
-    From standard input each line is one.
+    Without a RECORD, each line of standard input is one.
 
     Example:  evertable send users_v1 '{"userId": "u1", "age": "forty-two"}' --kafka 127.0.0.1:9092
     """
     from evertable.config import Role, load
-    from evertable.demo.sending import send_all
+    from evertable.demo.sending import send_records
     from evertable.errors import TopicNotFoundError
     from evertable.generations.suggestions import suggested
 
-    given = {"bootstrap.servers": kafka} if kafka else load(config_file).kafka.for_librdkafka(Role.PRODUCER)
+    properties = {"bootstrap.servers": kafka} if kafka else load(config_file).kafka.for_librdkafka(Role.PRODUCER)
     values = [record.encode() for record in records or []] or [line.rstrip(b"\n") for line in sys.stdin.buffer]
     try:
-        send_all(given, topic, values, None if key is None else key.encode())
-    except TopicNotFoundError as missing:
-        raise suggested(missing, given) from missing
+        send_records(properties, topic, values, None if key is None else key.encode())
+    except TopicNotFoundError as error:
+        raise suggested(error, properties) from error
     typer.echo(f"Sent {len(values)} record{'' if len(values) == 1 else 's'} to {topic}.")

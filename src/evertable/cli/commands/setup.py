@@ -1,4 +1,4 @@
-"""``evertable setup``: makes the machine ready ahead of the first use."""
+"""``evertable setup``: prepares the machine before the first use."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from evertable.install import prepare
 
 
 def setup() -> None:
-    """Make this machine ready: Java, the jars, the join operator.
+    """Prepare this machine: Java, the jars, the join operator.
 
-    Finds Java (on Debian as root: installs it), fetches and checks the jars, readies the operator. Does nothing when
-    all is there. Other commands do the same on first use, except for installing Java.
+    Finds Java (on Debian as root: installs it), downloads and verifies the jars, and compiles the operator if needed.
+    What is in place already is kept. Other commands do the same on first use, except for installing Java.
 
     Example:  evertable setup
     """

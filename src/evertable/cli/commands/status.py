@@ -1,38 +1,36 @@
-"""``evertable status``: what is live, how much, how fresh, and what is on its way."""
+"""``evertable status``: what is live, how much, how fresh, and what is being built."""
 
 from __future__ import annotations
 
 import signal
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from evertable.cli.options import Ca, TokenFile, Url, open_client
 
+if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from evertable.cli.overview import Overview
     from evertable.client.client import Client
 
-LOOK_S = 1.0
+POLL_S = 1.0
 
 
 def status(
-    watch: bool = typer.Option(False, "--watch", "-w", help="Go on until Ctrl-C."),
-    url: str | None = typer.Option(
-        None, "--url", envvar="EVERTABLE_URL", show_default="http://127.0.0.1:10000", help="The server's address."
-    ),
-    token_file: Path | None = typer.Option(None, "--token-file", help="Holds the token; else EVERTABLE_TOKEN does."),
-    ca: Path | None = typer.Option(None, "--ca", help="PEM file to check the server's certificate with."),
+    watch: bool = typer.Option(False, "--watch", "-w", help="Continue until Ctrl-C."),
+    url: Url = None,
+    token_file: TokenFile = None,
+    ca: Ca = None,
 ) -> None:
     """Show what is live, how much, how fresh, and what is being built.
 
-    Wiring, generation, state, rows, rows per second, lag and age of the data.
+    Shows wiring, generation, state, rows, rows per second, lag and age of the data.
 
     With --watch in a pipe: a line for each change.
 
@@ -40,86 +38,79 @@ def status(
     """
     from rich.console import Console
 
-    from evertable.client.client import Client
+    from evertable.cli.overview import read_overview
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     console = Console(highlight=False)
-    with suppress(KeyboardInterrupt), Client.given(url, token_file, ca) as client:
-        looks = _looks(client)
+    with suppress(KeyboardInterrupt), open_client(url, token_file, ca) as client:
+        overview = read_overview(client)
         if not watch:
-            seen, _ = next(looks)
-            if seen.rows is not None and seen.rows_per_s is None:  # how many there are per second shows a second later
-                seen, _ = next(looks)
-            _print_once(seen, console)
+            _print(overview, console)
         elif sys.stdout.isatty() and not console.is_dumb_terminal:
-            _show(looks, console)
+            _draw_changes(overview, client, console)
         else:
-            _print(looks)
+            _print_changes(overview, client)
 
 
-def _looks(client: Client) -> Iterator[tuple[Overview, str]]:
-    """What is seen, again and again, and what keeps it from being newer; the first look has to succeed."""
-    from evertable.cli.overview import look
+def _poll(overview: Overview, client: Client) -> Iterator[tuple[Overview, str]]:
+    """Yields the newest overview once a second, with the problem if the server is unreachable."""
+    from evertable.cli.overview import read_overview
     from evertable.client.errors import ServerUnreachableError
 
-    seen, at = look(client), time.monotonic()
-    yield seen, ""
+    problem = ""
     while True:
-        time.sleep(LOOK_S)
+        yield overview, problem
+        time.sleep(POLL_S)
         try:
-            found, now = look(client), time.monotonic()
+            overview, problem = read_overview(client), ""
         except ServerUnreachableError as error:
-            yield seen, f"{error.what} Trying again."
-            continue
-        seen, at = found.since(seen, now - at), now
-        yield seen, ""
+            problem = f"{error.what} Retrying."
 
 
-def _show(looks: Iterator[tuple[Overview, str]], console: Console) -> None:
+def _draw_changes(overview: Overview, client: Client, console: Console) -> None:
     from rich.live import Live
 
     with Live(console=console, auto_refresh=False) as live:
-        for seen, trouble in looks:
-            live.update(_drawing(seen, trouble), refresh=True)
+        for newest, problem in _poll(overview, client):
+            live.update(_drawing(newest, problem), refresh=True)
 
 
-def _print(looks: Iterator[tuple[Overview, str]]) -> None:
-    before = ""
-    for seen, trouble in looks:
-        line = trouble or seen.line()
-        if line != before:
+def _print_changes(overview: Overview, client: Client) -> None:
+    printed = ""
+    for newest, problem in _poll(overview, client):
+        line = problem or newest.line()
+        if line != printed:
             typer.echo(line)
-            before = line
+            printed = line
 
 
-def _print_once(seen: Overview, console: Console) -> None:
+def _print(overview: Overview, console: Console) -> None:
     if console.is_terminal:
-        console.print(_drawing(seen))
+        console.print(_drawing(overview))
         return
-    for label, text in seen.lines():  # not folded to the width of a terminal that is not there
+    for label, text in overview.facts.items():  # by echo, because rich would wrap long lines in a pipe
         typer.echo(f"{label:<14}{text}")
-    if seen.progress is not None:
-        typer.echo(f"{'on its way':<14}{seen.progress.line()}")
+    if overview.progress:
+        typer.echo(f"{'building':<14}{overview.progress}")
 
 
-def _drawing(seen: Overview, trouble: str = "") -> RenderableType:
+def _drawing(overview: Overview, problem: str = "") -> RenderableType:
     from rich.console import Group
     from rich.progress import BarColumn, Progress, TextColumn
     from rich.table import Table
     from rich.text import Text
 
     table = Table.grid(padding=(0, 2))
-    for label, text in seen.lines():
+    for label, text in overview.facts.items():
         colour = ("green" if text in ("live", "ready") else "yellow") if label == "state" else "default"
         table.add_row(Text(label, style="bold"), Text(text, style=colour))
-    drawn: list[RenderableType] = [table]
-    if seen.progress is not None:
+    parts: list[RenderableType] = [table]
+    if progress := overview.progress:
         bar = Progress(TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.fields[done]}"))
-        fraction = seen.progress.fraction
-        done = "" if fraction is None else f"{fraction:.0%}"
-        total = None if fraction is None else 1_000
-        bar.add_task(str(seen.progress), total=total, completed=round((fraction or 0) * 1_000), done=done)
-        drawn.append(bar.get_renderable())
-    if trouble:
-        drawn.append(Text(trouble, style="yellow"))
-    return Group(*drawn)
+        total = None if progress.fraction is None else 1_000
+        completed = round((progress.fraction or 0) * 1_000)
+        bar.add_task(progress.text, total=total, completed=completed, done=progress.percentage)
+        parts.append(bar.get_renderable())
+    if problem:
+        parts.append(Text(problem, style="yellow"))
+    return Group(*parts)

@@ -1,4 +1,4 @@
-"""Types guessed from records are types that take these records."""
+"""Inferred types accept the records that they were inferred from."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evertable.guessing.columns import Sample, looked_at
+from evertable.inference.columns import Sample, sample_of
 from evertable.schema.columns import parse_columns
 
 
-def of(*values: object) -> Sample:
-    return looked_at("t", [json.dumps({"x": value}).encode() for value in values])
+def sample(*values: object) -> Sample:
+    return sample_of("t", [json.dumps({"x": value}).encode() for value in values])
 
 
 @pytest.mark.parametrize(
@@ -32,17 +32,17 @@ def of(*values: object) -> Sample:
     ],
 )
 def test_a_type_for_each_kind_of_value(values: tuple[object, ...], expected: str) -> None:
-    assert of(*values).columns == {"x": expected}
-    assert of(*values).doubts == ()
+    assert sample(*values).columns == {"x": expected}
+    assert sample(*values).doubts == ()
 
 
-def test_doubts_are_told() -> None:
-    assert "several kinds (long, string)" in of(1, "one").doubts[0]
-    assert "null in every record" in of(None).doubts[0]
-    rare = looked_at("t", [b'{"x": 1, "y": 1}', b'{"x": 1}', b'{"x": 1}'])
-    assert rare.doubts == ("t.y is in 1 of 3 records only",)
-    broken = looked_at("t", [b'{"x": 1}', b"{", None, b"[]", b"7"])
-    assert broken.doubts == ("4 of 5 records of t are no JSON objects; they go to dead_letters",)
+def test_doubts() -> None:
+    assert "several types (long, string)" in sample(1, "one").doubts[0]
+    assert "null in every sampled record" in sample(None).doubts[0]
+    rare = sample_of("t", [b'{"x": 1, "y": 1}', b'{"x": 1}', b'{"x": 1}'])
+    assert rare.doubts == ("t.y is in only 1 of 3 records",)
+    broken = sample_of("t", [b'{"x": 1}', b"{", None, b"[]", b"7"])
+    assert broken.doubts == ("4 of 5 records of t are not JSON objects and would go to dead_letters",)
     assert len(broken.rows) == 1
 
 
@@ -50,6 +50,6 @@ def test_doubts_are_told() -> None:
     st.lists(st.dictionaries(st.text(), st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists)))
 )
 def test_any_records_give_columns_that_can_be_configured(rows: list[dict[str, object]]) -> None:
-    sample = looked_at("t", [json.dumps(row).encode() for row in rows])
-    if sample.columns:
-        assert [column.name for column in parse_columns(sample.columns)] == list(sample.columns)
+    found = sample_of("t", [json.dumps(row).encode() for row in rows])
+    if found.columns:
+        assert [column.name for column in parse_columns(found.columns)] == list(found.columns)

@@ -1,4 +1,4 @@
-"""A real server with somebody behind it who plays the orchestrator, as docs/CONTROL.md has it."""
+"""A real server with a fake orchestrator behind it, and the command line against that server."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from evertable.tables.catalog import Catalog
 EVERTABLE = str(Path(sys.executable).with_name("evertable"))
 
 
-class Played:
-    """Takes control messages and lets tests say what becomes of them: ``played.settle((0, 0), "applied")``."""
+class FakeOrchestrator:
+    """Records control messages; tests set their results: ``orchestrator.settle((0, 0), "applied")``."""
 
     def __init__(self, *sources: str, direct: bool = False) -> None:
         self.keys = (*(f"{source}Topic" for source in sources or ("users", "accounts")), "joinType")
@@ -41,8 +41,8 @@ class Played:
             table._on_change = self.catalog.notify
         self.direct = direct
         self.answer: Mapping[str, Any] | EvertableError | None = None
-        self.asked: list[Mapping[str, Any]] = []
-        self.heard = threading.Event()
+        self.received: list[Mapping[str, Any]] = []
+        self.was_asked = threading.Event()
         self._port = 0
         self._running: ServerThread | None = None
 
@@ -62,44 +62,44 @@ class Played:
             self._running.stop()
             self._running = None
 
-    def settle(self, place: tuple[int, int], result: str, reason: str = "") -> None:
-        """The message's row, in place."""
-        said = self.asked[place[1]]
-        row = (*(said.get(key) for key in self.keys), "2026-01-31T09:00:00.000Z", *place, result, reason)
-        self.messages.put({place: row})
+    def settle(self, position: tuple[int, int], result: str, reason: str = "") -> None:
+        """Sets the result of the message at a partition and an offset."""
+        message = self.received[position[1]]
+        row = (*(message.get(key) for key in self.keys), "2026-01-31T09:00:00.000Z", *position, result, reason)
+        self.messages.put({position: row})
 
-    def live(self, *wiring: str, generation: int, state: str = "live", rows: int = 0, message: str = "") -> None:
-        """The one row of the status."""
+    def set_status(self, *wiring: str, generation: int, state: str = "live", rows: int = 0, message: str = "") -> None:
+        """Sets the row of ``orchestrator_status``."""
         self.status.put({0: (*wiring, "2026-01-31T09:00:00.000Z", generation, state, rows, message)})
 
-    def generation(self, number: int, *wiring: str, state: str, rows: int = 0) -> None:
+    def set_generation(self, number: int, *wiring: str, state: str, rows: int = 0) -> None:
         self.generations.put({number: (number, *wiring, state, None, None, None, rows, "")})
 
     async def _control(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
-        self.asked.append(message)
-        return self._answered()
+        self.received.append(message)
+        return self._answer()
 
     async def _rollback(self) -> Mapping[str, Any]:
-        self.asked.append({"rollback": True})
-        return self._answered()
+        self.received.append({"rollback": True})
+        return self._answer()
 
-    def _answered(self) -> Mapping[str, Any]:
-        self.heard.set()
+    def _answer(self) -> Mapping[str, Any]:
+        self.was_asked.set()
         if isinstance(self.answer, EvertableError):
             raise self.answer
-        place = {"partition": -1 if self.direct else 0, "offset": len(self.asked) - 1}
-        return place if self.answer is None else {**place, **self.answer}
+        position = {"partition": -1 if self.direct else 0, "offset": len(self.received) - 1}
+        return position if self.answer is None else {**position, **self.answer}
 
 
-def evertable(played: Played, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-    """A command of its own, against that server."""
-    env = {**os.environ, "EVERTABLE_URL": played.url, **environment}
+def start_evertable(orchestrator: FakeOrchestrator, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+    """Starts the command as a process."""
+    env = {**os.environ, "EVERTABLE_URL": orchestrator.url, **environment}
     command = [EVERTABLE, *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
 
 
-def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    """Exit code, output and errors of a command that ends by itself."""
+def result_of(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    """Waits for a command, and returns its exit code, output and errors."""
     with process:
-        out, said = process.communicate(timeout=60)
-    return process.returncode, out, said
+        output, errors = process.communicate(timeout=60)
+    return process.returncode, output, errors

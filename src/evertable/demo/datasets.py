@@ -1,4 +1,4 @@
-"""Sample data: three worlds with the same columns and visibly different people, each a pair of topics."""
+"""Sample data: three datasets with the same columns and visibly different content, each for a pair of topics."""
 
 from __future__ import annotations
 
@@ -15,52 +15,52 @@ Record = dict[str, object]
 
 
 @dataclass(frozen=True)
-class World:
-    """One pair of topics: who lives there, and what they own."""
+class Dataset:
+    """Generates the users and accounts of one pair of topics."""
 
     number: int
-    what: str
-    first: tuple[str, ...]
-    last: tuple[str, ...]
+    title: str
+    first_names: tuple[str, ...]
+    last_names: tuple[str, ...]
     domain: str
-    kinds: tuple[str, ...]
+    account_types: tuple[str, ...]
     ages: tuple[int, int]
-    top: int
-    """The largest balance to begin with."""
+    max_balance: int
+    """The largest balance at the start."""
 
     @property
     def topics(self) -> tuple[str, str]:
         return f"users_v{self.number}", f"accounts_v{self.number}"
 
     def users(self, count: int) -> Iterator[Record]:
-        """The same ones each time; ids are those of the other worlds too, so that halves of pairs join."""
-        chance = random.Random(self.number)  # noqa: S311 - sample data
+        """Yields the same users each time. All datasets share the ids, so that their topics can be joined."""
+        rng = random.Random(self.number)  # noqa: S311 - sample data
         for number in range(count):
-            first, last = chance.choice(self.first), chance.choice(self.last)
+            first, last = rng.choice(self.first_names), rng.choice(self.last_names)
             email = f"{first}.{last}{number}@{self.domain}".lower().replace(" ", "")
-            yield {"userId": f"u{number}", "name": f"{first} {last}", "email": email, "age": chance.randint(*self.ages)}
+            yield {"userId": f"u{number}", "name": f"{first} {last}", "email": email, "age": rng.randint(*self.ages)}
 
-    def accounts(self, users: int, chance: random.Random) -> Iterator[Record]:
-        """For ever: first one for each of nine users in ten, then again one of these, its balance a little moved."""
-        held: dict[int, tuple[str, float]] = {}
+    def accounts(self, users: int, rng: random.Random) -> Iterator[Record]:
+        """Yields an account for nine of ten users, then changed balances without end."""
+        current: dict[int, tuple[str, float]] = {}
         for number in range(users):
-            if number % 10 != 9:  # so that joins differ in what they do with users who own nothing
-                held[number] = chance.choice(self.kinds), round(chance.uniform(1, self.top), 2)
-                yield _account(number, *held[number])
-        owners = list(held)
+            if number % 10 != 9:  # users without an account show how the joins differ
+                current[number] = rng.choice(self.account_types), round(rng.uniform(1, self.max_balance), 2)
+                yield _account(number, *current[number])
+        owners = list(current)
         while owners:
-            number = chance.choice(owners)
-            kind, balance = held[number]
-            held[number] = kind, round(max(0.0, balance + chance.gauss(0, self.top / 50)), 2)
-            yield _account(number, *held[number])
+            number = rng.choice(owners)
+            kind, balance = current[number]
+            current[number] = kind, round(max(0.0, balance + rng.gauss(0, self.max_balance / 50)), 2)
+            yield _account(number, *current[number])
 
 
 def _account(number: int, kind: str, balance: float) -> Record:
     return {"userId": f"u{number}", "accountType": kind, "balance": balance}
 
 
-WORLDS = (
-    World(
+DATASETS = (
+    Dataset(
         1,
         "a bank's customers",
         ("Ada", "Bruno", "Chiara", "Dana", "Elif", "Farid", "Greta", "Hugo", "Ines", "Jonas", "Kira", "Luca", "Mara"),
@@ -70,7 +70,7 @@ WORLDS = (
         (18, 90),
         20_000,
     ),
-    World(
+    Dataset(
         2,
         "a fleet of robots",
         ("Axle", "Bolt", "Cog", "Dynamo", "Echo", "Flux", "Gizmo", "Helix", "Ion", "Jolt", "Kernel", "Laser", "Servo"),
@@ -80,7 +80,7 @@ WORLDS = (
         (0, 12),
         500,
     ),
-    World(
+    Dataset(
         3,
         "a zoo's animals",
         (

@@ -1,4 +1,4 @@
-"""Columns guessed from records: a type for each field, and what was unsure about it."""
+"""Infers columns from records: a type for each field, and doubts about it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RARE = 0.5
 
 @dataclass(frozen=True)
 class Sample:
-    """What some records of a topic look like. ``columns`` are name: type, in the order in which fields were met."""
+    """Records of a topic and the columns inferred from them: names with types, in order of appearance."""
 
     topic: str
     rows: tuple[dict[str, Any], ...]
@@ -25,16 +25,18 @@ class Sample:
     doubts: tuple[str, ...]
 
 
-def looked_at(topic: str, values: Iterable[bytes | None]) -> Sample:
-    """The guess from the values of some records."""
-    taken, rows = 0, []
+def sample_of(topic: str, values: Iterable[bytes | None]) -> Sample:
+    """Infers columns from the values of records."""
+    count, rows = 0, []
     for value in values:
-        taken += 1
+        count += 1
         if (row := _row(value)) is not None:
             rows.append(row)
     doubts = []
-    if len(rows) < taken:
-        doubts.append(f"{taken - len(rows)} of {taken} records of {topic} are no JSON objects; they go to dead_letters")
+    if len(rows) < count:
+        doubts.append(
+            f"{count - len(rows)} of {count} records of {topic} are not JSON objects and would go to dead_letters"
+        )
     columns = {}
     for name in dict.fromkeys(name for row in rows for name in row):
         found = [row[name] for row in rows if name in row]
@@ -42,35 +44,35 @@ def looked_at(topic: str, values: Iterable[bytes | None]) -> Sample:
         if doubt:
             doubts.append(f"{topic}.{name} {doubt}")
         elif len(found) < _RARE * len(rows):
-            doubts.append(f"{topic}.{name} is in {len(found)} of {len(rows)} records only")
+            doubts.append(f"{topic}.{name} is in only {len(found)} of {len(rows)} records")
     return Sample(topic, tuple(rows), columns, tuple(doubts))
 
 
 def _row(value: bytes | None) -> dict[str, Any] | None:
     try:
-        read = json.loads(value or b"")
+        record = json.loads(value or b"")
     except (ValueError, RecursionError):
         return None
-    fields = read.items() if isinstance(read, dict) else ()
-    return {name: one for name, one in fields if name.strip() and name.isprintable()} or None
+    fields = record.items() if isinstance(record, dict) else ()
+    return {name: field for name, field in fields if name.strip() and name.isprintable()} or None
 
 
 def _type_of(values: Sequence[Any]) -> tuple[str, str]:
-    """The type that takes all of them, and a doubt if there is one."""
+    """Returns a type for all values, and a doubt if there is one."""
     kinds = {kind for value in values if (kind := _kind(value))}
     if not kinds:
-        return "string", "was null in every record that was looked at: string is a guess"
+        return "string", "was null in every sampled record: string is a guess"
     if len(kinds) == 1:
         return kinds.pop(), ""
     if kinds == _NUMBERS:
         return "double", ""
     if kinds <= {"string", "date", "timestamp"}:
         return "string", ""
-    return "json", f"holds values of several kinds ({', '.join(sorted(kinds))}): json takes them all"
+    return "json", f"has values of several types ({', '.join(sorted(kinds))}): json accepts all of them"
 
 
 def _kind(value: Any) -> str:
-    """Empty for null, which every column takes."""
+    """Returns the type of a value; empty for null, which every type accepts."""
     match value:
         case None:
             return ""

@@ -1,4 +1,4 @@
-"""What the demo says when its tables are there: where to look, and what to try."""
+"""The message that the demo prints when its tables are ready."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from evertable.demo.worlds import WORLDS
+from evertable.demo.datasets import DATASETS
 
 
 @dataclass(frozen=True)
-class Invitation:
-    """To one demo."""
+class Welcome:
+    """The link to one demo, and commands to try with it."""
 
     url: str
     token: str
@@ -21,30 +21,30 @@ class Invitation:
 
     @property
     def link(self) -> str:
-        """Lets in whoever opens it: browsers do not send what comes after the ``#``."""
+        """The page's address with the token behind ``#``, which browsers do not send to servers."""
         return f"{self.url}/#token={self.token}"
 
     @property
     def text(self) -> str:
-        users, accounts = WORLDS[1].topics
+        users, accounts = DATASETS[1].topics
         return f"""
 Open  {self.link}
 
-In another terminal, while you watch:
+In another terminal, while the page is open:
   export EVERTABLE_URL={self.url} EVERTABLE_TOKEN={self.token}
 
   evertable swap --users-topic {users} --accounts-topic {accounts}
-      {WORLDS[0].what} turn into {WORLDS[1].what}, in the same table, without a blink
+      {DATASETS[0].title} turn into {DATASETS[1].title}, in the same table, without a reload
   evertable swap --join left
-      each user with every record of theirs, instead of the newest: final_ui grows
+      each user is joined with all of their accounts records, not only the newest: final_ui grows
   evertable send {users} '{{"userId": "u1", "age": "forty-two"}}' --kafka {self.kafka}
-      an age that is no number: the tables go on, and dead_letters says what was wrong with it
+      an age that is not a number: the tables continue, and dead_letters shows the reason
 
 Ctrl-C stops everything.
 """
 
     def open(self, folder: Path) -> None:
-        """In a browser, by a file that only this user can read: a link on a command line could be read by others."""
+        """Opens a browser by way of a file that only this user can read, because others can see command lines."""
         path = folder / "open.html"
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(self.link)}">')

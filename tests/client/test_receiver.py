@@ -1,4 +1,4 @@
-"""Frames become pages: whole ones, the newest ones, and none that is out of order."""
+"""Frames become pages, and frames out of order are dropped."""
 
 from __future__ import annotations
 
@@ -12,80 +12,61 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.client.frames import ADA, BOB, COLUMNS, frame, page_frame
 
 from evertable.client.errors import ServerRefusedError
-from evertable.client.following import Following, ProtocolError
+from evertable.client.receiver import PageReceiver, ProtocolError
 from evertable.errors import FilterError
 from evertable.protocol import answers
 from evertable.protocol.answers import Stamp
 from evertable.protocol.frames import Ping, Subscribe, parse
 from evertable.protocol.page import Page, PageRows, Row, page_tail
 from evertable.protocol.patch import Patch, diff, patch_tail
-from evertable.schema.columns import Column, ColumnType
 from evertable.views.view import View
-
-COLUMNS = tuple(
-    Column(name, ColumnType.parse(type_))
-    for name, type_ in {"name": "string", "sum": "decimal(9,2)", "at": "timestamp"}.items()
-)
-ADA = ("Ada", "1.50", "2026-11-15T20:07:28.000000Z")
-BOB = ("Bob", None, None)
-
-
-def frame(kind: str, tail: bytes, tag: int = 1, id_: str = "watch") -> bytes:
-    return answers.prefix(kind, id_, tag) + tail
-
-
-BEGIN = Stamp(1, 1, 1)
-
-
-def page_frame(*rows: Row, at: Stamp = BEGIN, tag: int = 1, id_: str = "watch", total: int = 2) -> bytes:
-    tail = page_tail("t", at, total, 0, COLUMNS, PageRows.of(range(len(rows)), rows).json, ())
-    return frame("page", tail, tag, id_)
 
 
 @pytest.fixture
-def following() -> Following:
-    """One that has subscribed on its first socket."""
-    made = Following("t", View(sort=("name",)))
+def receiver() -> PageReceiver:
+    """A receiver that has subscribed on its first socket."""
+    made = PageReceiver("t", View(sort=("name",)))
     made.subscribe()
     return made
 
 
-def received(following: Following, text: bytes) -> Page:
-    page = following.receive(text)
+def received(receiver: PageReceiver, text: bytes) -> Page:
+    page = receiver.receive(text)
     assert page is not None
-    assert page is following.page
+    assert page is receiver.page
     return page
 
 
 def test_each_socket_begins_with_the_view_under_a_new_tag() -> None:
-    following = Following("t", View(sort=("name",)))
-    sent = [parse(following.subscribe()) for _ in range(2)]
+    receiver = PageReceiver("t", View(sort=("name",)))
+    sent = [parse(receiver.subscribe()) for _ in range(2)]
     assert sent == [Subscribe("watch", "t", tag, View(sort=("name",))) for tag in (1, 2)]
-    assert isinstance(parse(following.ping()), Ping)
+    assert isinstance(parse(receiver.ping()), Ping)
 
 
-def test_a_page_comes_in_python_s_types(following: Following) -> None:
-    page = received(following, page_frame(ADA, BOB, at=Stamp(5, 7, 3)))
+def test_a_page_has_python_types(receiver: PageReceiver) -> None:
+    page = received(receiver, page_frame(ADA, BOB, at=Stamp(5, 7, 3)))
     assert (page.table, page.generation, page.publication, page.version, page.total) == ("t", 3, 5, 7, 2)
     assert page.columns == COLUMNS
     assert page.rows == (("Ada", Decimal("1.50"), datetime(2026, 11, 15, 20, 7, 28, tzinfo=UTC)), BOB)
 
 
-def test_a_patch_makes_a_new_page(following: Following) -> None:
-    """The page before it stays as it was."""
-    first = received(following, page_frame(ADA, BOB))
+def test_a_patch_makes_a_new_page(receiver: PageReceiver) -> None:
+    """The previous page is not changed."""
+    first = received(receiver, page_frame(ADA, BOB))
     patch = Patch([(0, 1, [])], [(0, 1, "2.00")])
-    second = received(following, frame("patch", patch_tail(Stamp(1, 2, 1), 1, 5, patch)))
+    second = received(receiver, frame("patch", patch_tail(Stamp(1, 2, 1), 1, 5, patch)))
     assert second.rows == (("Bob", Decimal("2.00"), None),)
     assert (second.version, second.total, second.offset, second.columns) == (2, 1, 5, COLUMNS)
     assert first.rows[1] == BOB
 
 
-def test_a_total_changes_nothing_else(following: Following) -> None:
-    first = received(following, page_frame(ADA))
-    second = received(following, frame("total", answers.total_tail(Stamp(1, 2, 1), 9)))
+def test_a_total_changes_nothing_else(receiver: PageReceiver) -> None:
+    first = received(receiver, page_frame(ADA))
+    second = received(receiver, frame("total", answers.total_tail(Stamp(1, 2, 1), 9)))
     assert (second.total, second.version, second.rows) == (9, 2, first.rows)
 
 
@@ -101,35 +82,35 @@ def test_a_total_changes_nothing_else(following: Following) -> None:
         answers.error("watch", 0, FilterError("of an older view", 1)),
     ],
 )
-def test_what_is_not_about_the_view_is_left_aside(following: Following, text: bytes) -> None:
-    assert following.receive(text) is None
+def test_frames_for_other_views_are_ignored(receiver: PageReceiver, text: bytes) -> None:
+    assert receiver.receive(text) is None
 
 
-def test_older_frames_are_dropped(following: Following) -> None:
-    newest = received(following, page_frame(ADA, at=Stamp(2, 5, 1)))
+def test_older_frames_are_dropped(receiver: PageReceiver) -> None:
+    newest = received(receiver, page_frame(ADA, at=Stamp(2, 5, 1)))
     for at in (Stamp(2, 4, 1), Stamp(1, 900, 9)):
-        assert following.receive(page_frame(BOB, at=at)) is None
-        assert following.receive(frame("total", answers.total_tail(at, 7))) is None
-    assert following.page is newest
+        assert receiver.receive(page_frame(BOB, at=at)) is None
+        assert receiver.receive(frame("total", answers.total_tail(at, 7))) is None
+    assert receiver.page is newest
 
 
-def test_a_rollback_is_newer(following: Following) -> None:
-    received(following, page_frame(ADA, at=Stamp(5, 900, 3)))
-    assert received(following, page_frame(BOB, at=Stamp(6, 4, 2))).rows == (BOB,)
+def test_a_rollback_is_newer(receiver: PageReceiver) -> None:
+    received(receiver, page_frame(ADA, at=Stamp(5, 900, 3)))
+    assert received(receiver, page_frame(BOB, at=Stamp(6, 4, 2))).rows == (BOB,)
 
 
-def test_a_new_socket_starts_afresh_and_the_old_page_stays_until_then(following: Following) -> None:
-    """A restarted server may count from the beginning again."""
-    kept = received(following, page_frame(ADA, at=Stamp(5, 900, 3)))
-    following.subscribe()
-    assert following.page is kept
-    assert following.receive(page_frame(BOB, at=Stamp(6, 1, 4), tag=1)) is None
-    assert received(following, page_frame(BOB, at=Stamp(1, 1, 1), tag=2)).rows == (BOB,)
+def test_the_old_page_stays_until_a_new_socket_has_one(receiver: PageReceiver) -> None:
+    """Stamps of a restarted server may be lower."""
+    kept = received(receiver, page_frame(ADA, at=Stamp(5, 900, 3)))
+    receiver.subscribe()
+    assert receiver.page is kept
+    assert receiver.receive(page_frame(BOB, at=Stamp(6, 1, 4), tag=1)) is None
+    assert received(receiver, page_frame(BOB, at=Stamp(1, 1, 1), tag=2)).rows == (BOB,)
 
 
-def test_a_refusal_is_raised_with_the_server_s_words(following: Following) -> None:
+def test_a_refusal_is_raised(receiver: PageReceiver) -> None:
     with pytest.raises(ServerRefusedError) as refused:
-        following.receive(answers.error("watch", 1, FilterError("expected a value", 9)))
+        receiver.receive(answers.error("watch", 1, FilterError("expected a value", 9)))
     assert (refused.value.condition, refused.value.position) == ("FILTER_INVALID", 9)
     assert str(refused.value) == "[FILTER_INVALID] expected a value"
 
@@ -152,17 +133,17 @@ def test_a_refusal_is_raised_with_the_server_s_words(following: Following) -> No
         frame("total", answers.total_tail(Stamp(1, 2, 1), 1)),
     ],
 )
-def test_what_cannot_be_is_told_apart_from_a_mistake_of_ours(following: Following, text: bytes) -> None:
-    """Garbage, and changes before any page: this socket is of no more use."""
+def test_malformed_frames(receiver: PageReceiver, text: bytes) -> None:
+    """Malformed frames, and changes before the first page, are protocol errors."""
     with pytest.raises(ProtocolError):
-        following.receive(text)
+        receiver.receive(text)
 
 
 @pytest.mark.parametrize("at", [Stamp(2, 3, 1), Stamp(1, 3, 2)])
-def test_a_change_across_generations_is_not_applied(following: Following, at: Stamp) -> None:
-    received(following, page_frame(ADA))
+def test_a_change_across_generations_is_not_applied(receiver: PageReceiver, at: Stamp) -> None:
+    received(receiver, page_frame(ADA))
     with pytest.raises(ProtocolError):
-        following.receive(frame("patch", patch_tail(at, 1, 0, Patch([(0, 1, [])]))))
+        receiver.receive(frame("patch", patch_tail(at, 1, 0, Patch([(0, 1, [])]))))
 
 
 cells = st.tuples(st.text(max_size=2), st.none() | st.sampled_from(["0.00", "1.50"]), st.just(BOB[2]))
@@ -171,8 +152,8 @@ pages = st.dictionaries(st.integers(0, 12), cells, max_size=8)
 
 @given(st.lists(st.tuples(pages, st.permutations(range(13))), min_size=1, max_size=5))
 def test_pages_and_patches_lead_to_the_same_rows(history: list[tuple[dict[int, Row], list[int]]]) -> None:
-    """Whatever a server's page goes through, who follows its patches sees what it would see in whole pages."""
-    patched, whole = Following("t", View()), Following("t", View())
+    """Patches give the same rows as whole pages."""
+    patched, whole = PageReceiver("t", View()), PageReceiver("t", View())
     patched.subscribe()
     whole.subscribe()
     before: PageRows | None = None
@@ -199,19 +180,19 @@ FRAMES: list[dict[str, Any]] = [
 
 
 @given(st.sampled_from(FRAMES), st.data())
-def test_a_frame_with_anything_in_it_is_a_page_or_told(shown: dict[str, Any], data: st.DataObject) -> None:
-    """Nothing that a server may send is taken for a mistake of ours."""
-    following = Following("t", View())
-    following.subscribe()
-    received(following, page_frame(ADA, BOB))
+def test_any_frame_is_a_page_or_a_protocol_error(shown: dict[str, Any], data: st.DataObject) -> None:
+    """No frame raises another error than ProtocolError or ServerRefusedError."""
+    receiver = PageReceiver("t", View())
+    receiver.subscribe()
+    received(receiver, page_frame(ADA, BOB))
     changed = {**shown, data.draw(st.sampled_from(sorted(shown))): data.draw(anything)}
     with suppress(ProtocolError, ServerRefusedError):
-        assert isinstance(following.receive(json.dumps(changed)), Page | None)
+        assert isinstance(receiver.receive(json.dumps(changed)), Page | None)
 
 
-def test_columns_that_are_gone_are_named() -> None:
-    following = Following("t", View(columns=("name", "balance")))
-    following.subscribe()
+def test_missing_columns() -> None:
+    receiver = PageReceiver("t", View(columns=("name", "balance")))
+    receiver.subscribe()
     shown: dict[str, Any] = json.loads(page_frame(ADA))
-    page = received(following, orjson.dumps({**shown, "missing": ["balance"]}))
+    page = received(receiver, orjson.dumps({**shown, "missing": ["balance"]}))
     assert page.missing == ("balance",)

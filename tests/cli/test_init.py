@@ -1,4 +1,4 @@
-"""``evertable init`` on real topics: a file that can be served, or why there is none."""
+"""``evertable init`` on real topics: a valid configuration, or an error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evertable.cli.app import build_app
 from evertable.client.errors import OutputError
 from evertable.config import load, names
 from evertable.errors import KafkaUnreachableError, NoGuessError, TopicNotFoundError
-from evertable.guessing.writing import app_name
+from evertable.inference.yaml_text import app_name
 
 
 def init(*arguments: str) -> str:
@@ -40,9 +40,9 @@ def topics(broker: EmbeddedBroker, new_topic: Callable[..., str]) -> tuple[str, 
 
 def test_a_file_that_can_be_served(broker: EmbeddedBroker, topics: tuple[str, str], tmp_path: Path) -> None:
     file = tmp_path / "evertable.yaml"
-    said = init(*topics, "--kafka", broker.bootstrap, "--file", str(file))
-    doubt = f"1 of 21 records of {topics[1]} are no JSON objects"
-    assert f"Unsure: {doubt}" in said
+    output = init(*topics, "--kafka", broker.bootstrap, "--file", str(file))
+    doubt = f"1 of 21 records of {topics[1]} are not JSON objects"
+    assert f"Unsure: {doubt}" in output
     assert f"#   {doubt}" in file.read_text()
     config = load(file, {})
     assert [source.topic for source in (config.left, config.right)] == list(topics)
@@ -50,12 +50,12 @@ def test_a_file_that_can_be_served(broker: EmbeddedBroker, topics: tuple[str, st
     assert [source.key for source in (config.left, config.right)] == ["userId", "userId"]
     columns = {column.name: str(column.type) for column in config.left.columns}
     assert columns == {"userId": "string", "näme of it": "string", "no": "long", "since": "date"}
-    with pytest.raises(OutputError, match="is there already"):
+    with pytest.raises(OutputError, match="exists already"):
         init(*topics, "--kafka", broker.bootstrap, "--file", str(file))
     init(*topics, "--kafka", broker.bootstrap, "--file", str(file), "--force")
 
 
-def test_an_app_name_is_valid_and_tells_pairs_of_topics_apart() -> None:
+def test_an_app_name_is_valid_and_differs_for_other_topics() -> None:
     long = "t" * 200
     assert app_name("shop.users", "accounts_v1") == "shop-users-accounts_v1"
     made = [app_name(long, "a"), app_name(long, "b"), app_name("a", long), app_name("a.b", "c"), app_name("a", "c")]
@@ -64,10 +64,11 @@ def test_an_app_name_is_valid_and_tells_pairs_of_topics_apart() -> None:
     assert max(map(len, made)) <= 80
 
 
-def test_which_topics(broker: EmbeddedBroker, topics: tuple[str, str], tmp_path: Path) -> None:
-    """With more than two there, they must be said."""
+def test_topics_must_be_named_if_there_are_more_than_two(
+    broker: EmbeddedBroker, topics: tuple[str, str], tmp_path: Path
+) -> None:
     file = str(tmp_path / "e.yaml")
-    with pytest.raises(NoGuessError, match=r"Say which two topics: .*evertable init LEFT RIGHT"):
+    with pytest.raises(NoGuessError, match=r"Which two topics\? .*evertable init LEFT RIGHT"):
         init(topics[0], "--kafka", broker.bootstrap, "--file", file)
     with pytest.raises(TopicNotFoundError, match="nothing-here"):
         init("nothing-here", topics[1], "--kafka", broker.bootstrap, "--file", file)
@@ -78,11 +79,11 @@ def test_which_topics(broker: EmbeddedBroker, topics: tuple[str, str], tmp_path:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_topics_that_tell_nothing(broker: EmbeddedBroker, new_topic: Callable[..., str], tmp_path: Path) -> None:
+def test_topics_without_json_objects(broker: EmbeddedBroker, new_topic: Callable[..., str], tmp_path: Path) -> None:
     with pytest.raises(NoGuessError, match=r"No record of .* is a JSON object"):
         init(new_topic(), new_topic(), "--kafka", broker.bootstrap, "--file", str(tmp_path / "e.yaml"))
 
 
-def test_nobody_there(tmp_path: Path) -> None:
+def test_an_unreachable_broker(tmp_path: Path) -> None:
     with pytest.raises(KafkaUnreachableError):
         init("a", "b", "--kafka", "127.0.0.1:1", "--file", str(tmp_path / "e.yaml"))

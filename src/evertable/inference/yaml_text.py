@@ -1,4 +1,4 @@
-"""A guess as a configuration file that people go on from."""
+"""Writes an inferred configuration as YAML."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import re
 from collections.abc import Iterator
 
 from evertable.config import names
-from evertable.guessing.columns import Sample
-from evertable.guessing.key import Key
+from evertable.inference.columns import Sample
+from evertable.inference.key import Key
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_WORDS = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}  # which YAML takes for something else
+_WORDS = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}  # YAML reads these as booleans or null
 _LONGEST_APP = 80
 _VERSION = re.compile(r"[._-]?v?\d+$")
 
 
-def as_yaml(servers: str, left: Sample, right: Sample, key: Key) -> str:
-    """The text of an ``evertable.yaml``; what was unsure stands at its top."""
+def config_yaml(servers: str, left: Sample, right: Sample, key: Key) -> str:
+    """Returns the text of an ``evertable.yaml`` with all doubts at its top."""
     return "\n".join(_lines(servers, left, right, key)) + "\n"
 
 
 def source_names(left: str, right: str) -> tuple[str, str]:
-    """What to call the sources, after their topics if that can be."""
+    """Returns names for both sources, made of their topics' names if possible."""
     found = _source_name(left), _source_name(right)
     return ("left", "right") if "" in found or found[0] == found[1] else found
 
@@ -38,9 +38,9 @@ def app_name(left: str, right: str) -> str:
 
 
 def _lines(servers: str, left: Sample, right: Sample, key: Key) -> Iterator[str]:
-    looked = f"{len(left.rows)} records of {left.topic} and {len(right.rows)} of {right.topic}"
-    yield f"# Guessed by evertable init from {looked}."
-    yield "# Look through it, then: evertable check, evertable serve"
+    samples = f"{len(left.rows)} records of {left.topic} and {len(right.rows)} of {right.topic}"
+    yield f"# Inferred by evertable init from {samples}."
+    yield "# Review it, then run: evertable check, evertable serve"
     doubts = (*left.doubts, *right.doubts, *key.doubts)
     if doubts:
         yield "# Unsure:"

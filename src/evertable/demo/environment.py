@@ -1,4 +1,4 @@
-"""What the demo consists of, and the configuration that runs it."""
+"""The demo's broker and sample data, and the configuration of its server."""
 
 from __future__ import annotations
 
@@ -11,46 +11,46 @@ from typing import Any, Self
 
 from evertable.broker import EmbeddedBroker
 from evertable.config import Config
-from evertable.demo.feeder import Feeder
-from evertable.demo.worlds import COLUMNS, WORLDS
+from evertable.demo.datasets import COLUMNS, DATASETS
+from evertable.demo.sample_writer import SampleWriter
 
 APP = "demo"
 
 
-class Stage:
-    """A broker with sample topics, and a folder for all that a demo leaves; one that nobody named goes with it."""
+class DemoEnvironment:
+    """A running broker with sample topics, and a folder for all data; a temporary folder is deleted at the end."""
 
     def __init__(self, rows: int, rate: float, data_dir: Path | None = None, kafka_port: int = 0) -> None:
         self._rows = rows
         self._rate = rate
-        self._given = data_dir
+        self._data_dir = data_dir
         self._kafka_port = kafka_port
-        self._ends = ExitStack()
+        self._exits = ExitStack()
         self.written = 0
-        """Sample records; none in a folder that has them from before."""
+        """The number of sample records written; 0 if the folder has them from an earlier run."""
 
     def __enter__(self) -> Self:
-        with ExitStack() as ends:
-            if self._given is None:
+        with ExitStack() as exits:
+            if self._data_dir is None:
                 self.folder = Path(tempfile.mkdtemp(prefix="evertable-demo-"))
-                ends.callback(shutil.rmtree, self.folder, ignore_errors=True)
+                exits.callback(shutil.rmtree, self.folder, ignore_errors=True)
             else:
-                self.folder = self._given.absolute()
-            self.broker = ends.enter_context(EmbeddedBroker(self._kafka_port, self.folder / "broker"))
-            feeder = Feeder(self.broker.bootstrap, self._rows, self._rate)
-            self.written = feeder.fill()
-            ends.enter_context(feeder)
-            self._ends = ends.pop_all()
+                self.folder = self._data_dir.absolute()
+            self.broker = exits.enter_context(EmbeddedBroker(self._kafka_port, self.folder / "broker"))
+            writer = SampleWriter(self.broker.bootstrap, self._rows, self._rate)
+            self.written = writer.fill()
+            exits.enter_context(writer)
+            self._exits = exits.pop_all()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._ends.close()
+        self._exits.close()
 
     def config(self, port: int, token: str) -> Config:
-        """Of a server over the first world; by the natural join each user's balance moves in place."""
-        topics = dict(zip(COLUMNS, WORLDS[0].topics, strict=True))
+        """Returns a server's configuration; its natural join makes balances change in place."""
+        topics = dict(zip(COLUMNS, DATASETS[0].topics, strict=True))
         sources: dict[str, Any] = {
             name: {"topic": topics[name], "key": "userId", "columns": columns} for name, columns in COLUMNS.items()
         }

@@ -1,1 +1,0 @@
-"""A configuration guessed from what topics hold, for people who begin."""

@@ -1,0 +1,1 @@
+"""Infers a first configuration from the records of two topics."""
