@@ -37,10 +37,11 @@ from evertable.errors import (
 )
 from evertable.generations.build import changelog_topics
 from evertable.generations.checkpoint_folders import folder_of
+from evertable.generations.commits import changelog_end
 from evertable.generations.control_reading import ControlReading, read_control
 from evertable.generations.counters import GenerationCounters
 from evertable.generations.events import Message, Stop
-from evertable.generations.identity import identity_of
+from evertable.generations.identity import identity_of, topic_ids
 from evertable.generations.lifecycle import Action, Lifecycle, Rules
 from evertable.generations.orchestrator import Orchestrator
 from evertable.generations.running import GenerationContext, RunningGeneration
@@ -48,7 +49,6 @@ from evertable.generations.state_writer import StateWriter
 from evertable.generations.status_tables import DEAD_LETTERS, StatusTables, iso, iso_of_ms
 from evertable.generations.suggestions import offered, suggested
 from evertable.generations.sweeper import Sweeper
-from evertable.generations.topics import changelog_end, topic_ids
 from evertable.generations.watch import TopicWatch
 from evertable.kafka.admin import Admin, AdminPool
 from evertable.kafka.outages import WarningThrottle

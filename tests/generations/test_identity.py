@@ -13,8 +13,7 @@ from tests.waiting import wait_until
 from evertable.broker import EmbeddedBroker
 from evertable.config import Config
 from evertable.errors import KafkaUnreachableError, TopicNotFoundError
-from evertable.generations.identity import identity_of
-from evertable.generations.topics import topic_ids
+from evertable.generations.identity import identity_of, topic_ids
 from evertable.kafka.admin import Admin
 from evertable.kafka.topics import topic_id
 from evertable.state.identity import Identity, from_json, mismatch, to_json

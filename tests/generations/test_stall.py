@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from evertable.generations.resume_deadline import ResumeDeadline
-from evertable.generations.stall import StallDetector
+from evertable.generations.stall import ResumeDeadline, StallDetector
 
 
 def test_a_quiet_topic_does_not_stand_still() -> None:

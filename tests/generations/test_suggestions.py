@@ -14,8 +14,8 @@ from tests.waiting import wait_until
 from evertable.broker import EmbeddedBroker
 from evertable.config import JoinType
 from evertable.errors import KafkaUnreachableError, TopicNotFoundError
+from evertable.generations.identity import topic_ids
 from evertable.generations.suggestions import near, offered, suggested, suggesting
-from evertable.generations.topics import topic_ids
 from evertable.schema.wiring import Wiring
 
 

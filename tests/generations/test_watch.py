@@ -16,7 +16,7 @@ from evertable.broker import EmbeddedBroker
 from evertable.changelog.caught_up import SourcePartition
 from evertable.changelog.schema import Side
 from evertable.config import Config
-from evertable.generations.identity import identity_of
+from evertable.generations.identity import identity_of, topic_ids
 from evertable.generations.source_events import (
     Change,
     KafkaLost,
@@ -31,7 +31,6 @@ from evertable.generations.source_events import (
     TopicRecreated,
     Truncated,
 )
-from evertable.generations.topics import topic_ids
 from evertable.generations.watch import TopicWatch
 
 USERS = 7, "users", "u1"

@@ -6,11 +6,16 @@ import threading
 from collections.abc import Callable
 
 import structlog
+from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka.admin import OffsetSpec
 
 from evertable.background import run_in_background
 from evertable.changelog.resumption import ChangelogEnd, shortfall
+from evertable.config import Config, Role
 from evertable.engine.committed import Ends
 from evertable.errors import ChangelogError, EvertableError, KafkaUnreachableError
+from evertable.kafka.admin import AdminPool
+from evertable.kafka.topics import describe, id_of
 
 AGAIN_S = 0.5
 
@@ -75,3 +80,19 @@ class Commits:
             return
         self._last = end
         self._on_commit(ends, end)
+
+
+def changelog_end(
+    config: Config, topic: str, admins: AdminPool | None = None, *, timeout_s: float = 5.0
+) -> ChangelogEnd:
+    """The changelog's topic id and where it ends now; TopicNotFoundError, KafkaUnreachableError."""
+    admin = (admins or AdminPool()).of(config.changelog_kafka.for_librdkafka(Role.ADMIN))
+    try:
+        found = describe(admin, topic, timeout_s)
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        asked = {TopicPartition(topic, partition.id): latest for partition in found.partitions}
+        answers = admin.ask(lambda client: client.list_offsets(asked, request_timeout=timeout_s), timeout_s)
+        ends = {partition.partition: answer.result().offset for partition, answer in answers.items()}
+    except KafkaException as problem:
+        raise admin.explain(problem, topic) from problem
+    return ChangelogEnd(id_of(found), ends)

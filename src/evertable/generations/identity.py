@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
+from evertable.background import run_concurrently
 from evertable.changelog.schema import VERSION
-from evertable.config import Config, Source
+from evertable.config import Config, Role, Source
 from evertable.engine.spec import GenerationSpec
+from evertable.errors import TopicNotFoundError
+from evertable.kafka.admin import AdminPool
+from evertable.kafka.topics import topic_id
 from evertable.state.identity import Identity, SourceIdentity
 
 ENGINE_FORMAT = 2
@@ -18,7 +23,7 @@ def identity_of(
 ) -> Identity:
     """The identity of a generation that is built from ``config``, which has the generation's wiring.
 
-    ``ids`` are the topics' (:func:`evertable.kafka.topics.topic_ids`), asked for *before* the build looked at
+    ``ids`` are the topics' (:func:`topic_ids`), asked for *before* the build looked at
     them: a topic that is made anew in between then looks changed rather than the same. ``offsets`` are those at which
     the sources begin (:func:`offsets_of`); to look whether a generation can be resumed, the remembered ones.
     """
@@ -27,6 +32,29 @@ def identity_of(
         for source, topic_id, begin in zip((config.left, config.right), ids, offsets, strict=True)
     )
     return Identity(left, right, _layout(config))
+
+
+def topic_ids(
+    config: Config, admins: AdminPool | None = None, *, timeout_s: float = 30.0
+) -> tuple[str | None, str | None]:
+    """The ids of the left and the right topic, asked for at once; None where the broker tells none.
+
+    TopicNotFoundError names both if both are missing.
+    """
+    clients = admins or AdminPool()
+
+    def ask(source: Source) -> str | TopicNotFoundError | None:
+        admin = clients.of(config.source_kafka(source).for_librdkafka(Role.ADMIN))
+        try:
+            return topic_id(admin, source.topic, timeout_s=timeout_s)
+        except TopicNotFoundError as error:
+            return error
+
+    left, right = run_concurrently(lambda: ask(config.left), lambda: ask(config.right))
+    missing = {str(each): each for each in (left, right) if isinstance(each, TopicNotFoundError)}
+    if missing:  # a topic may be both sides
+        raise TopicNotFoundError.of([*missing.values()])
+    return cast(tuple[str | None, str | None], (left, right))
 
 
 def offsets_of(spec: GenerationSpec) -> tuple[Mapping[int, int], Mapping[int, int]]:

@@ -35,7 +35,6 @@ from evertable.generations.lifecycle import (
     Result,
     Settle,
 )
-from evertable.generations.resume_deadline import ResumeDeadline
 from evertable.generations.retrying import is_lasting
 from evertable.generations.review import Figures, Review
 from evertable.generations.running import GenerationContext, RunningGeneration
@@ -53,7 +52,7 @@ from evertable.generations.source_events import (
     TopicRecreated,
     Truncated,
 )
-from evertable.generations.stall_monitor import StallMonitor
+from evertable.generations.stall import ResumeDeadline, StallMonitor
 from evertable.generations.state_writer import StateWriter
 from evertable.generations.status import StatusReporter, said
 from evertable.generations.status_tables import StatusTables, iso, iso_of_ms

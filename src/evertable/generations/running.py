@@ -22,15 +22,14 @@ from evertable.engine.protocol import Progress, Started
 from evertable.engine.spec import local_path
 from evertable.errors import EvertableError, NotEnoughMemoryError, TopicRecreatedError
 from evertable.generations.build import Build, Starts, build, committed_records, resume
-from evertable.generations.commits import Commits
+from evertable.generations.commits import Commits, changelog_end
 from evertable.generations.counters import GenerationCounters
 from evertable.generations.feed import Feed
-from evertable.generations.identity import identity_of, offsets_of
+from evertable.generations.identity import identity_of, offsets_of, topic_ids
 from evertable.generations.retrying import retried
 from evertable.generations.review import Figures
 from evertable.generations.status_tables import DEAD_LETTERS, iso
 from evertable.generations.suggestions import suggesting
-from evertable.generations.topics import changelog_end, topic_ids
 from evertable.kafka.admin import AdminPool
 from evertable.schema.wiring import Wiring
 from evertable.state.identity import Identity, mismatch

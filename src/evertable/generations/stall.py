@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import time
+from collections.abc import Callable, Collection, Hashable, Mapping
 
+from evertable.background import run_in_background
+from evertable.generations.running import RunningGeneration
+from evertable.generations.source_events import SourceRecovered, SourceStalled, TopicBack, TopicGone
+from evertable.kafka.outages import WarningThrottle
+
+RESTART_S = 30.0
+"""After so long a query that stands still is started again; it gets twice as long to read something."""
 PATIENCE_S = 10.0
 """So long may records wait: Spark starts, commits, or has new partitions to find."""
+
+
+STILL, GONE = "still", "gone"
 
 
 class StallDetector:
@@ -43,3 +54,67 @@ class StallDetector:
             if partition in self._moved
         }
         return {partition: seconds for partition, seconds in stood.items() if seconds >= self._patience_s}
+
+
+class ResumeDeadline:
+    """Counts the time since the last progress; while Kafka is away, it does not count."""
+
+    def __init__(self, timeout_s: float) -> None:
+        self.timeout_s = timeout_s
+        self._progress: Hashable = None
+        self._since: float | None = None
+
+    def is_over(self, now: float, progress: Hashable, *, kafka_is_away: bool) -> bool:
+        """``progress`` is whatever changes when there is some."""
+        if self._since is None or progress != self._progress or kafka_is_away:
+            self._progress, self._since = progress, now
+        return now - self._since >= self.timeout_s
+
+
+class StallMonitor:
+    """Notes at each running generation what is wrong with its topics, and restarts the query where that may help."""
+
+    def __init__(self, report: Callable[[str, str], None], restart: Callable[[int], None]) -> None:
+        self._report = report
+        self._restart = restart
+        self._said: dict[tuple[int, str], WarningThrottle] = {}
+        self._restarted: dict[int, float] = {}
+
+    def report(
+        self, report: SourceStalled | SourceRecovered | TopicGone | TopicBack, running: RunningGeneration | None
+    ) -> None:
+        if running is None:
+            return
+        match report:
+            case SourceStalled(source=source):
+                running.troubles[source, STILL] = str(report)
+                if self._said.setdefault((running.number, source), WarningThrottle()).due():
+                    self._report("WARN", str(report))
+                    if running.feed is not None:
+                        running.feed.reconnect()
+                self._restart_if_due(running, report.seconds)
+            case SourceRecovered(source=source):
+                running.troubles.pop((source, STILL), None)
+                self._said.pop((running.number, source), None)
+                self._report("INFO", str(report))
+            case TopicGone(source=source):
+                running.troubles[source, GONE] = str(report)
+                self._report("WARN", str(report))
+            case TopicBack(source=source):
+                running.troubles.pop((source, GONE), None)
+                self._report("INFO", str(report))
+
+    def _restart_if_due(self, running: RunningGeneration, seconds: float) -> None:
+        now = time.monotonic()
+        is_shown = bool(running.published)  # others have a deadline of their own
+        if (
+            not is_shown
+            or running.stale
+            or seconds < RESTART_S
+            or now < self._restarted.get(running.number, 0.0) + 2 * RESTART_S
+        ):
+            return
+        self._restarted[running.number] = now
+        self._report("WARN", f"The query of generation {running.number} is started again: it reads nothing")
+        running.failed("its query stood still and is started again")
+        run_in_background(lambda: self._restart(running.number), "evertable-restart")

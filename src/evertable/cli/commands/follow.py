@@ -127,8 +127,8 @@ def _stop_on_signals() -> threading.Event:
 def _build_next(config: Config, topics: ChangelogTopics, checkpoint: str) -> Build:
     """The next generation; another ``follow`` of the same app may take its number between looking and creating."""
     from evertable.generations.build import build
+    from evertable.generations.identity import topic_ids
     from evertable.generations.suggestions import suggesting
-    from evertable.generations.topics import topic_ids
 
     while True:
         generation = max(topics.list(), default=0) + 1
