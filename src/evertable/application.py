@@ -38,13 +38,13 @@ from evertable.errors import (
 from evertable.generations.build import changelog_topics
 from evertable.generations.checkpoint_folders import folder_of
 from evertable.generations.commits import changelog_end
+from evertable.generations.context import GenerationContext, GenerationCounters
 from evertable.generations.control_reading import ControlReading, read_control
-from evertable.generations.counters import GenerationCounters
 from evertable.generations.events import Message, Stop
 from evertable.generations.identity import identity_of, topic_ids
 from evertable.generations.lifecycle import Action, Lifecycle, Rules
 from evertable.generations.orchestrator import Orchestrator
-from evertable.generations.running import GenerationContext, RunningGeneration
+from evertable.generations.running import RunningGeneration
 from evertable.generations.state_writer import StateWriter
 from evertable.generations.status_tables import DEAD_LETTERS, StatusTables, iso, iso_of_ms
 from evertable.generations.suggestions import offered, suggested

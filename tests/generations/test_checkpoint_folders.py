@@ -9,7 +9,7 @@ import pytest
 
 from evertable.engine.spec import local_path
 from evertable.generations.checkpoint_folders import folder_of, name_beside
-from evertable.generations.running import GenerationContext
+from evertable.generations.context import GenerationContext
 
 FIRST = name_beside("demo", "first")
 
@@ -52,6 +52,6 @@ def test_a_folder_is_local_however_it_is_spelled(tmp_path: Path, scheme: str) ->
     context = GenerationContext(nothing, nothing, nothing, f"{scheme}{tmp_path}", nothing, nothing)
     (tmp_path / "g000007").mkdir()
     assert context.checkpoints_left() == [7]
-    context.forget_checkpoint(7)
+    context.delete_checkpoint(7)
     assert context.checkpoints_left() == []
     assert local_path("hdfs://h/c") is None

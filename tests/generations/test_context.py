@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from evertable.generations.running import GenerationContext
+from evertable.generations.context import GenerationContext
 
 
 def test_a_checkpoint_goes_also_while_a_stopped_task_still_writes(tmp_path: Path) -> None:
@@ -26,6 +26,6 @@ def test_a_checkpoint_goes_also_while_a_stopped_task_still_writes(tmp_path: Path
     task = threading.Thread(target=write)
     task.start()
     begun.wait()
-    context.forget_checkpoint(3)
+    context.delete_checkpoint(3)
     task.join()
     assert context.checkpoints_left() == []

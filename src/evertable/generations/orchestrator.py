@@ -22,7 +22,7 @@ from evertable.config import Config
 from evertable.control.messages import Condition, ControlMessage, Folded, Rejected, Resolved, keys_of, resolve
 from evertable.engine.protocol import Died, EngineEvent, Failed, Progress, Started
 from evertable.errors import EvertableError, NotEnoughMemoryError, NotEnoughSlotsError
-from evertable.generations.counters import GenerationCounters
+from evertable.generations.context import GenerationContext, GenerationCounters
 from evertable.generations.events import Answer, Broken, Built, Committed, Ended, Message, OrchestratorEvent, Stop, Warm
 from evertable.generations.lifecycle import (
     Action,
@@ -37,7 +37,7 @@ from evertable.generations.lifecycle import (
 )
 from evertable.generations.retrying import is_lasting
 from evertable.generations.review import Figures, Review
-from evertable.generations.running import GenerationContext, RunningGeneration
+from evertable.generations.running import RunningGeneration
 from evertable.generations.source_events import (
     Change,
     KafkaLost,

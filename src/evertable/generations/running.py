@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -14,16 +13,13 @@ from functools import partial
 from evertable.changelog.caught_up import SourcePartition
 from evertable.changelog.resumption import ChangelogEnd, ResumeCheck
 from evertable.changelog.schema import Side
-from evertable.changelog.topics import ChangelogTopics
 from evertable.config import Config, Source, SwapMode
 from evertable.engine.committed import Ends, committed_in_checkpoint
-from evertable.engine.process import Engine
 from evertable.engine.protocol import Progress, Started
-from evertable.engine.spec import local_path
 from evertable.errors import EvertableError, NotEnoughMemoryError, TopicRecreatedError
 from evertable.generations.build import Build, Starts, build, committed_records, resume
 from evertable.generations.commits import Commits, changelog_end
-from evertable.generations.counters import GenerationCounters
+from evertable.generations.context import GenerationContext
 from evertable.generations.feed import Feed
 from evertable.generations.identity import identity_of, offsets_of, topic_ids
 from evertable.generations.retrying import retried
@@ -43,56 +39,6 @@ PREPARED = 0.95
 """Of the time that a swap may take: when Kafka does not answer until then, that is the reason why it failed."""
 PACED = 0.5
 """Of the time that a swap may take; one that is not warm by then must hurry."""
-FORGET_S, FORGET_AGAIN_S = 5.0, 0.1
-"""For a checkpoint to be gone, and until it is looked at again."""
-
-
-@dataclass(frozen=True)
-class GenerationContext:
-    """Where generations are built: what all of them use."""
-
-    config: Config
-    topics: ChangelogTopics
-    engine: Engine
-    checkpoints: str
-    ring: Callable[[], None]
-    """Tells viewers that a table changed."""
-    counts: GenerationCounters
-
-    def has_room(self) -> bool:
-        """Whether the tables take less than they may (``server.max_memory_mb``)."""
-        limit = self.config.server.max_memory_mb
-        return limit is None or self.counts.tables_bytes < limit << 20
-
-    def fits(self, more: int) -> bool:
-        """Whether another generation of that many bytes fits beside those there are."""
-        limit = self.config.server.max_memory_mb
-        return limit is None or self.counts.tables_bytes + more <= limit << 20
-
-    def checkpoint(self, generation: int) -> str:
-        return f"{self.checkpoints}/g{generation:06d}"
-
-    def forget_checkpoint(self, generation: int) -> None:
-        """Deletes it; one that is not in the local file system is left to its owner.
-
-        A task that was just stopped may still write there. What is left after a while, the next start deletes.
-        """
-        path = local_path(self.checkpoint(generation))
-        deadline = time.monotonic() + FORGET_S
-        while path is not None and path.exists() and time.monotonic() < deadline:
-            shutil.rmtree(path, ignore_errors=True)
-            time.sleep(FORGET_AGAIN_S)
-
-    def delete(self, generation: int) -> None:
-        """Deletes what an ended generation has left."""
-        self.topics.delete(generation)
-        self.forget_checkpoint(generation)
-
-    def checkpoints_left(self) -> list[int]:
-        """Generations whose checkpoint is there."""
-        root = local_path(self.checkpoints)
-        found = root.glob("g" + "[0-9]" * 6) if root is not None and root.is_dir() else ()
-        return sorted(int(path.name[1:]) for path in found)
 
 
 @dataclass(eq=False)
@@ -164,7 +110,7 @@ class RunningGeneration:
             has_room=context.has_room,
             resumption=resumption,
         ).start()
-        context.counts.began(self)
+        context.counts.add(self.feed)
         topic = self.built.spec.changelog_topic
         last = None if resumption is None else resumption.end
         self._commits = Commits(
@@ -249,7 +195,8 @@ class RunningGeneration:
         try:
             self.halt()
         finally:
-            self.context.counts.retired(self)
+            if self.feed is not None:
+                self.context.counts.retire(self.feed)
             self.tables = self.feed = None
             give_back_memory()
 
