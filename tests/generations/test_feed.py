@@ -9,7 +9,7 @@ import pytest
 from tests.reference.histories import COLUMNS, KEY, packed, placed, sampled
 from tests.reference.operator import ModelOperator
 from tests.reference.outcome import expected
-from tests.tables.test_generation import INPUTS, joined_rows, rows_of
+from tests.tables.cases import INPUTS, joined_rows, rows_of
 from tests.waiting import wait_until
 
 from evertable.changelog.caught_up import CaughtUp

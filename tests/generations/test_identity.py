@@ -4,40 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
+from tests.generations.cases import OFFSETS, config, identity
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
-from evertable.config import Config
 from evertable.errors import KafkaUnreachableError, TopicNotFoundError
 from evertable.generations.identity import identity_of, topic_ids
 from evertable.kafka.admin import Admin
 from evertable.kafka.topics import topic_id
 from evertable.state.identity import Identity, from_json, mismatch, to_json
-
-OFFSETS = {0: 5, 1: 0}, {0: 7}
-
-
-def config(
-    users: dict[str, Any] | None = None, join: str = "left", servers: str = "localhost:9", **more: Any
-) -> Config:
-    accounts = {"topic": "a1", "key": "userId", "columns": {"userId": "string", "balance": "double"}}
-    users = {"topic": "u1", "key": "userId", "columns": {"userId": "string", "age": "long"}, **(users or {})}
-    return Config.model_validate(
-        {
-            "kafka": {"bootstrap.servers": servers},
-            "sources": {"users": users, "accounts": accounts},
-            "join": {"type": join},
-            **more,
-        }
-    )
-
-
-def identity(ids: tuple[str | None, str | None] = ("id-u", "id-a"), **changes: Any) -> Identity:
-    return identity_of(config(**changes), ids, OFFSETS)
 
 
 def test_the_same_configuration_and_topics_agree() -> None:

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.generations.test_lifecycle import live_on
+from tests.generations.cases import live_on
 from tests.reference.histories import COLUMNS
-from tests.tables.test_generation import INPUTS
+from tests.tables.cases import INPUTS
 
 from evertable.changelog.decode import Decoder
 from evertable.changelog.encode import Encoder, RecordOf

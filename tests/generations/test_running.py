@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from tests.engine.test_protocol import spec
 from tests.reference.histories import COLUMNS
-from tests.tables.test_generation import INPUTS
+from tests.tables.cases import INPUTS
 from tests.waiting import wait_until
 
 from evertable.changelog.caught_up import CaughtUp
@@ -55,8 +53,8 @@ def test_a_commit_that_a_failed_query_did_not_report_counts_when_it_runs_again(t
     """It has nothing to replay, so its tables are not stale until the next record comes."""
     nothing: Any = None
     running = RunningGeneration(nothing, 7, Wiring("l", "r", JoinType.LEFT))
-    checkpointed = replace(spec(), left=replace(spec().left, topic="l"), checkpoint=str(tmp_path))
-    built: Any = SimpleNamespace(spec=checkpointed)
+    left, right = SimpleNamespace(topic="l"), SimpleNamespace(topic="r")
+    built: Any = SimpleNamespace(spec=SimpleNamespace(left=left, right=right, checkpoint=str(tmp_path)))
     running.built = built
     with Feed(OneRow(), GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({})) as feed:
         running.feed = feed

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
-from tests.generations.test_identity import config
+from tests.generations.cases import config
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker

@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 from tests.changelog.conftest import produce_to
-from tests.generations.test_identity import config
+from tests.generations.cases import config
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker

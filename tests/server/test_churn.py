@@ -10,7 +10,7 @@ from tests.reference.histories import COLUMNS, KEY, packed, placed, sampled
 from tests.reference.operator import ModelOperator
 from tests.server.conftest import Serve
 from tests.server.viewers import Viewer, live
-from tests.tables.test_generation import INPUTS, rows_of
+from tests.tables.cases import INPUTS, rows_of
 from tests.views.naive import Naive
 
 from evertable.changelog.decode import Decoder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.generations.test_identity import identity
+from tests.generations.cases import identity
 
 from evertable.config import JoinType
 from evertable.schema.wiring import Wiring

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from tests.generations.test_identity import identity
+from tests.generations.cases import identity
 
 import evertable
 from evertable.errors import StateFormatError

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.tables.test_generation import rows_of
+from tests.tables.cases import rows_of
 
 from evertable.schema.columns import Column, ColumnType
 from evertable.tables.bounded import BoundedTable

@@ -4,53 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from datetime import UTC, datetime
 from random import Random
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from tests.reference.histories import COLUMNS, KEY, History, packed, placed, sampled
 from tests.reference.operator import ModelOperator
-from tests.reference.outcome import Outcome, expected
+from tests.reference.outcome import expected
+from tests.tables.cases import INPUTS, joined_rows, rows_of
 
 from evertable.changelog.changes import Changes
 from evertable.changelog.decode import Decoder
 from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.schema.joins import JoinType
 from evertable.tables import generation
-from evertable.tables.generation import GenerationTables, Input
-from evertable.tables.table import Readable, Table
+from evertable.tables.generation import GenerationTables
+from evertable.tables.table import Table
 
 KEYS = (KEY, KEY)
 HISTORIES = 1_000
-INPUTS = (Input("users", "users_v1", KEY, COLUMNS[0]), Input("accounts", "accounts_v1", KEY, COLUMNS[1]))
-
-Rows = list[tuple[Any, ...]]
-
-
-def rows_of(table: Readable) -> Rows:
-    """All rows, in the order of slots."""
-    extent = table.extent
-    slots = np.arange(extent.first, extent.end)
-    columns = table.take(slots, range(len(table.columns))).columns
-    return list(zip(*(column.to_pylist() for column in columns), strict=True))
-
-
-def joined_rows(join: JoinType, outcome: Outcome) -> Counter[tuple[Any, ...]]:
-    """The joined table's rows by the reference: the columns side by side, the key once."""
-    left, right = outcome.rows
-    found: Counter[tuple[Any, ...]] = Counter()
-    for one, other in outcome.joined:
-        _, *left_values = left[one] if one is not None else (None,) * (1 + len(COLUMNS[0]))
-        ts, *right_values = right[other] if other is not None else (None,) * (1 + len(COLUMNS[1]))
-        if join is JoinType.ASOF:
-            moment = datetime.fromtimestamp((ts or 0) / 1000, UTC)
-            found[(*right_values, moment, *left_values[1:])] += 1
-        else:
-            found[(*left_values, *right_values[1:])] += 1
-    return found
 
 
 def written(schema: ChangelogSchema, history: History, random: Random) -> list[bytes]:
