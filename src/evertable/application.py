@@ -47,7 +47,7 @@ from evertable.generations.orchestrator import Orchestrator
 from evertable.generations.running import RunningGeneration
 from evertable.generations.state_writer import StateWriter
 from evertable.generations.status_tables import DEAD_LETTERS, StatusTables, iso, iso_of_ms
-from evertable.generations.suggestions import offered, suggested
+from evertable.generations.suggestions import selectable_topics, with_suggestions
 from evertable.generations.sweeper import Sweeper
 from evertable.generations.watch import TopicWatch
 from evertable.kafka.admin import Admin, AdminPool
@@ -433,7 +433,7 @@ class Application:
             try:
                 topic_id(admins.of(properties), topic, timeout_s=timeout_s)
             except TopicNotFoundError as missing:
-                return suggested(missing, properties, self._keys.own).sentences
+                return with_suggestions(missing, properties, self._keys.own).sentences
             except EvertableError:
                 return ""
             return ""
@@ -454,7 +454,7 @@ class Application:
         return told
 
     async def _topics(self) -> Mapping[str, list[str]]:
-        return await asyncio.to_thread(offered, self._config)
+        return await asyncio.to_thread(selectable_topics, self._config)
 
     # --- wishes by HTTP
 

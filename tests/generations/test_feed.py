@@ -149,11 +149,11 @@ def test_kept_out_it_tries_until_it_is_in_again() -> None:
     with Feed(reader, tables, CaughtUp({}), on_failure=failures.append) as feed:
         reader.queue.put(refusal)
         wait_until(lambda: reader.reopened == 1)
-        assert feed.kept_out == ""
+        assert feed.read_error == ""
         reader.queue.put(refusal)
-        wait_until(lambda: feed.kept_out == str(refusal))
+        wait_until(lambda: feed.read_error == str(refusal))
         reader.queue.put(Decoder(SCHEMA).decode(LINES))
-        wait_until(lambda: feed.kept_out == "")
+        wait_until(lambda: feed.read_error == "")
     assert (reader.reopened, failures) == (2, [])
     assert tables.joined.extent.total > 0
 

@@ -16,7 +16,15 @@ from evertable.changelog.encode import Encoder, RecordOf
 from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.config.names import OwnTopics
 from evertable.control.messages import ControlKeys
-from evertable.generations.review import ENOUGH, Figures, Kind, Review, SourceFigures, compare, find_broken_topics
+from evertable.generations.review import (
+    ENOUGH,
+    Figures,
+    FindingKind,
+    Review,
+    SourceFigures,
+    compare,
+    find_broken_topics,
+)
 from evertable.generations.status import StatusReporter
 from evertable.generations.status_tables import LOGS, STATUS, StatusTables
 from evertable.schema.joins import JoinType
@@ -124,7 +132,7 @@ def test_odd_signs_of_a_topic_that_is_new() -> None:
     assert compare(figures(odd), figures(odd)) == []
     [nothing] = compare(figures(source(topic="users_v2"), has_matches=False), figures())
     assert (nothing.kind, nothing.sentence) == (
-        Kind.NO_MATCHES,
+        FindingKind.NO_MATCHES,
         "No row of 'users_v2' matches any row of 'accounts_v1'.",
     )
 
@@ -195,10 +203,10 @@ def test_while_kafka_is_away_tables_are_live_only_as_long_as_rows_come(monkeypat
         display.show()
         return status_tables.tables[STATUS].rows()[0][-3]
 
-    display.kafka_is_away("Kafka at k:9092 does not answer.")
+    display.set_kafka_outage("Kafka at k:9092 does not answer.")
     assert state() == "stale"
     now += 1
-    feed.newest = now
+    feed.last_fold = now
     assert state() == "live"
     now += 30
     assert state() == "stale"
@@ -210,18 +218,18 @@ def displayed(told: Told) -> tuple[StatusReporter, StatusTables, Any]:
     keys = ControlKeys("usersTopic", "accountsTopic", OwnTopics("e", "a", ""))
     life, status_tables = live_on(wiring), StatusTables(keys, lambda: None)
     feed = SimpleNamespace(
-        tables=told.tables, is_caught_up=True, is_full=False, kept_out="", newest=1.0, is_replaying=False
+        tables=told.tables, is_caught_up=True, is_full=False, read_error="", last_fold=1.0, is_replaying=False
     )
     assert life.live is not None
     running: Any = SimpleNamespace(
-        troubles={},
-        replaced=None,
+        source_problems={},
+        replaced_figures=None,
         number=life.live.number,
         wiring=wiring,
         feed=feed,
         rows=0,
-        stale="",
-        fresh=1.0,
+        stale_reason="",
+        last_running=1.0,
         started=None,
         progress=None,
         created="",

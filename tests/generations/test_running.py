@@ -63,7 +63,7 @@ def test_a_commit_that_a_failed_query_did_not_report_counts_when_it_runs_again(t
         for name, text in (("commits/0", "v1\n{}"), ("offsets/0", 'v1\n{}\n{"l":{"0":4}}\n-')):
             (tmp_path / name).parent.mkdir()
             (tmp_path / name).write_text(text)
-        running.failed("Spark ended")
+        running.query_failed("Spark ended")
         assert feed.is_replaying
         running.query_started(Started(7, "q", "r"))
         wait_until(lambda: not feed.is_replaying)

@@ -46,7 +46,7 @@ def test_what_waits_after_an_outage_counts_from_its_beginning() -> None:
 
 def test_a_resume_may_take_as_long_as_it_makes_progress() -> None:
     deadline = ResumeDeadline(120)
-    assert not any(deadline.is_over(now, now // 100, kafka_is_away=False) for now in range(0, 10_000, 10))
-    assert not deadline.is_over(20_000, "away", kafka_is_away=True)
-    assert not deadline.is_over(20_119, "away", kafka_is_away=False)
-    assert deadline.is_over(20_120, "away", kafka_is_away=False)
+    assert not any(deadline.is_over(now, now // 100, is_kafka_unreachable=False) for now in range(0, 10_000, 10))
+    assert not deadline.is_over(20_000, "away", is_kafka_unreachable=True)
+    assert not deadline.is_over(20_119, "away", is_kafka_unreachable=False)
+    assert deadline.is_over(20_120, "away", is_kafka_unreachable=False)

@@ -15,7 +15,7 @@ from evertable.broker import EmbeddedBroker
 from evertable.config import JoinType
 from evertable.errors import KafkaUnreachableError, TopicNotFoundError
 from evertable.generations.identity import topic_ids
-from evertable.generations.suggestions import near, offered, suggested, suggesting
+from evertable.generations.suggestions import near, selectable_topics, suggesting, with_suggestions
 from evertable.schema.wiring import Wiring
 
 
@@ -28,8 +28,8 @@ def test_topics_of_people_by_control_key(broker: EmbeddedBroker, new_topic: Call
     for answer in admin.create_topics([NewTopic(name, 1, 1) for name in ours]).values():
         answer.result(timeout=30)
     users = new_topic()
-    wait_until(lambda: users in offered(chosen)["usersTopic"])
-    found = offered(chosen)
+    wait_until(lambda: users in selectable_topics(chosen)["usersTopic"])
+    found = selectable_topics(chosen)
     assert found["usersTopic"] == found["accountsTopic"] == sorted(found["usersTopic"])
     assert not {*found["usersTopic"]} & {*ours}
     assert not [name for name in found["usersTopic"] if name.startswith("__")]
@@ -37,7 +37,7 @@ def test_topics_of_people_by_control_key(broker: EmbeddedBroker, new_topic: Call
 
 def test_nobody_there() -> None:
     with pytest.raises(KafkaUnreachableError, match=r"127\.0\.0\.1:1 "):
-        offered(config(servers="127.0.0.1:1"), timeout_s=1)
+        selectable_topics(config(servers="127.0.0.1:1"), timeout_s=1)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_both_topics_are_named_if_both_are_missing(broker: EmbeddedBroker, new_t
 
 def test_nothing_is_suggested_without_kafka_or_a_likely_name(broker: EmbeddedBroker) -> None:
     missing = TopicNotFoundError("It is not there.", "Create it.", topic="nothing-is-called-like-this")
-    assert suggested(missing, {"bootstrap.servers": broker.bootstrap}) is missing
+    assert with_suggestions(missing, {"bootstrap.servers": broker.bootstrap}) is missing
     begin = time.monotonic()
-    assert suggested(missing, {"bootstrap.servers": "127.0.0.1:1"}) is missing
+    assert with_suggestions(missing, {"bootstrap.servers": "127.0.0.1:1"}) is missing
     assert time.monotonic() - begin < 30

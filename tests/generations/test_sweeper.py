@@ -35,7 +35,7 @@ class Sweeping:
 
 @pytest.fixture
 def sweeping(monkeypatch: pytest.MonkeyPatch) -> Iterator[Sweeping]:
-    monkeypatch.setattr(module, "AGAIN_S", 0.01)
+    monkeypatch.setattr(module, "RETRY_S", 0.01)
     made = Sweeping()
     yield made
     made.closed.set()

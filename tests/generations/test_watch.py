@@ -18,30 +18,30 @@ from evertable.changelog.schema import Side
 from evertable.config import Config
 from evertable.generations.identity import identity_of, topic_ids
 from evertable.generations.source_events import (
-    Change,
     KafkaLost,
     KafkaRegained,
-    Observed,
+    ObservedTopic,
     PartitionsGrew,
-    Report,
     Rewound,
+    SourceEvent,
     SourceHistory,
     TopicBack,
     TopicGone,
     TopicRecreated,
     Truncated,
+    WatchEvent,
 )
 from evertable.generations.watch import TopicWatch
 
 USERS = 7, "users", "u1"
-NOW = Observed("A", {0: 0, 1: 10}, {0: 5, 1: 20})
+NOW = ObservedTopic("A", {0: 0, 1: 10}, {0: 5, 1: 20})
 
 
 def history(topic_id: str | None = "A") -> SourceHistory:
     return SourceHistory(*USERS, topic_id, {0: 0, 1: 10})
 
 
-def told(of: SourceHistory, now: Observed | None, positions: Mapping[int, int] | None = None) -> list[Change]:
+def told(of: SourceHistory, now: ObservedTopic | None, positions: Mapping[int, int] | None = None) -> list[SourceEvent]:
     return list(of.missing() if now is None else of.found(now, positions or {}))
 
 
@@ -61,7 +61,7 @@ def test_a_missing_topic_is_told_once_and_so_is_its_return() -> None:
 
 def test_a_topic_made_again_is_told_once_and_not_measured_by_the_old_positions() -> None:
     users = history()
-    again = Observed("B", {0: 0}, {0: 3})
+    again = ObservedTopic("B", {0: 0}, {0: 3})
     assert told(users, again, {0: 5, 1: 20}) == [TopicRecreated(*USERS, "A", "B")]
     assert told(users, again, {0: 5, 1: 20}) == []
     assert users.lag(again, {0: 5}) == {}
@@ -91,7 +91,9 @@ def test_a_partition_of_which_nothing_was_read_counts_from_its_start() -> None:
 
 def test_a_partition_that_ends_before_what_was_read_is_told() -> None:
     """Where Kafka tells no ids, that is how a topic made again may show."""
-    assert told(history(None), Observed(None, {0: 0, 1: 0}, {0: 5, 1: 3}), {0: 5, 1: 20}) == [Rewound(*USERS, 1, 20, 3)]
+    assert told(history(None), ObservedTopic(None, {0: 0, 1: 0}, {0: 5, 1: 3}), {0: 5, 1: 20}) == [
+        Rewound(*USERS, 1, 20, 3)
+    ]
 
 
 def test_the_lag_is_what_is_not_in_yet() -> None:
@@ -106,16 +108,16 @@ class Watching:
     """A watch over one generation; ``look`` returns what it reports."""
 
     def __init__(self, wired: Config, offsets: Mapping[int, int] | None = None, **timing: float) -> None:
-        self.reports: list[Report] = []
+        self.reports: list[WatchEvent] = []
         self.positions: dict[SourcePartition, int] = {}
         self.watch = TopicWatch(self.reports.append, **timing)
         begin = ({0: 0} if offsets is None else offsets), {0: 0}
         self.watch.add(7, wired, identity_of(wired, topic_ids(wired), begin), lambda: self.positions)
 
-    def look(self, times: int = 1) -> list[Report]:
+    def poll(self, times: int = 1) -> list[WatchEvent]:
         self.reports.clear()
         for _ in range(times):
-            self.watch.look()
+            self.watch.poll()
         return list(self.reports)
 
 
@@ -140,16 +142,16 @@ def test_a_deleted_topic_is_gone_and_recreated_when_it_is_made_again(
 ) -> None:
     users = new_topic()
     watching = Watching(wired(broker, users, new_topic()))
-    assert watching.look() == []
+    assert watching.poll() == []
     admin.delete_topics([users])[users].result(timeout=30)
-    wait_until(lambda: watching.look() == [TopicGone(7, "users", users)])
-    assert watching.look(3) == []
+    wait_until(lambda: watching.poll() == [TopicGone(7, "users", users)])
+    assert watching.poll(3) == []
     admin.create_topics([NewTopic(users, 1, 1)])[users].result(timeout=30)
     wait_until(watching.look)
     [made] = watching.reports
     assert isinstance(made, TopicRecreated)
     assert made.old_id != made.new_id
-    assert watching.look(3) == []
+    assert watching.poll(3) == []
 
 
 def test_a_topic_made_again_between_two_looks_is_noticed(
@@ -179,12 +181,12 @@ def test_records_deleted_before_they_were_read_are_noticed(
     produce_to(broker.bootstrap)(users, [b"{}"] * 10, partition=1)
     watching = Watching(wired(broker, users, new_topic()), offsets={0: 0, 1: 0})
     watching.positions = {(Side.LEFT, 1): 4, (Side.RIGHT, 1): 99}
-    assert watching.look() == []
+    assert watching.poll() == []
     assert watching.watch.lag(7) == {("users", 0): 0, ("users", 1): 6, ("accounts", 0): 0}
     [answer] = admin.delete_records([TopicPartition(users, 1, 8)]).values()
     answer.result(timeout=30)
-    assert watching.look() == [Truncated(7, "users", users, partition=1, position=4, earliest=8)]
-    assert watching.look(2) == []
+    assert watching.poll() == [Truncated(7, "users", users, partition=1, position=4, earliest=8)]
+    assert watching.poll(2) == []
     watching.positions = {(Side.LEFT, 1): 10}
     assert watching.watch.lag(7)["users", 1] == 0
 
@@ -194,10 +196,10 @@ def test_a_generation_that_is_no_longer_watched_is_not_looked_at(
 ) -> None:
     users = new_topic()
     watching = Watching(wired(broker, users, new_topic()))
-    watching.look()
+    watching.poll()
     watching.watch.remove(7)
     admin.delete_topics([users])[users].result(timeout=30)
-    assert watching.look(3) == []
+    assert watching.poll(3) == []
     assert watching.watch.lag(7) == {}
 
 

@@ -22,7 +22,7 @@ from evertable.kafka.admin import AdminPool
 TIMEOUT_S = 30.0
 
 Extents = dict[int, Extent]
-Starts = tuple[Mapping[int, int], Mapping[int, int]]
+StartOffsets = tuple[Mapping[int, int], Mapping[int, int]]
 """For each side, the offset at which each partition was begun."""
 
 
@@ -35,7 +35,7 @@ class Build:
     extents: tuple[Extents, Extents]
     changelog_partitions: int
 
-    def caught_up(self, begun_again: Callable[[], bool] = lambda: False) -> CaughtUp:
+    def caught_up(self, is_restarted: Callable[[], bool] = lambda: False) -> CaughtUp:
         """Tells when the changelog has shown what the topics held when the build began."""
         spans = {
             (side, partition): extent.span
@@ -43,7 +43,7 @@ class Build:
             for partition, extent in self.extents[side].items()
             if extent.span is not None
         }
-        return CaughtUp(spans, begun_again)
+        return CaughtUp(spans, is_restarted)
 
     def reader(self, config: Config) -> ChangelogReader:
         """Reads the generation's changelog from its beginning."""
@@ -58,15 +58,15 @@ def build(
     topics: ChangelogTopics,
     checkpoint: str,
     *,
-    paced_s: float = 0.0,
-    shown_at_once: bool = False,
+    throttle_s: float = 0.0,
+    is_eager: bool = False,
     admins: AdminPool | None = None,
     may_exist: bool = False,
     timeout_s: float = TIMEOUT_S,
 ) -> Build:
     """Looks at the sources' topics and makes the generation's changelog; raises if a topic is missing.
 
-    For ``paced_s`` it reads what the topics hold now no faster than leaves room for others. ``shown_at_once`` says that
+    For ``throttle_s`` it reads what the topics hold now no faster than leaves room for others. ``is_eager`` says that
     nothing is to be read before it is shown. ``may_exist``: an earlier attempt may have made the changelog.
     """
     clients = admins or AdminPool()
@@ -78,7 +78,7 @@ def build(
 
     creating = run_in_background(create)
     extents = _both_extents(config, config.left.start, config.right.start, creating, timeout_s)
-    return _built(config, generation, creating.result(), checkpoint, extents, paced_s, shown_at_once=shown_at_once)
+    return _built(config, generation, creating.result(), checkpoint, extents, throttle_s, is_eager=is_eager)
 
 
 def resume(
@@ -86,7 +86,7 @@ def resume(
     generation: int,
     topics: ChangelogTopics,
     checkpoint: str,
-    starts: Starts,
+    starts: StartOffsets,
     *,
     admins: AdminPool | None = None,
     timeout_s: float = TIMEOUT_S,
@@ -130,12 +130,12 @@ def _built(
     changelog: ChangelogTopic,
     checkpoint: str,
     extents: tuple[Extents, Extents],
-    paced_s: float = 0.0,
+    throttle_s: float = 0.0,
     *,
-    shown_at_once: bool = False,
+    is_eager: bool = False,
 ) -> Build:
     left, right = (
-        _source_spec(config, source, found, shown_at_once=shown_at_once)
+        _source_spec(config, source, found, is_eager=is_eager)
         for source, found in zip((config.left, config.right), extents, strict=True)
     )
     spec = GenerationSpec(
@@ -149,7 +149,7 @@ def _built(
         checkpoint=checkpoint,
         trigger=config.engine.trigger.value,
         interval_s=config.engine.interval_s,
-        paced_until_ms=round((time.time() + paced_s) * 1000) if paced_s else 0,
+        paced_until_ms=round((time.time() + throttle_s) * 1000) if throttle_s else 0,
     )
     schema = ChangelogSchema(config.left.columns, config.right.columns, config.join.type)
     return Build(spec, schema, extents, changelog.partitions)
@@ -201,8 +201,8 @@ def _from(extent: Extent, start: int) -> Extent:
     return Extent(start, span)
 
 
-def _source_spec(config: Config, source: Source, extents: Extents, *, shown_at_once: bool) -> SourceSpec:
-    past = {partition: extent.span.last for partition, extent in extents.items() if extent.span}
+def _source_spec(config: Config, source: Source, extents: Extents, *, is_eager: bool) -> SourceSpec:
+    backlog_ends = {partition: extent.span.last for partition, extent in extents.items() if extent.span}
     return SourceSpec(
         name=source.name,
         topic=source.topic,
@@ -210,5 +210,5 @@ def _source_spec(config: Config, source: Source, extents: Extents, *, shown_at_o
         columns=source.columns,
         start={partition: extent.start for partition, extent in extents.items()},
         kafka=config.source_kafka(source).for_java(Role.CONSUMER),
-        past={} if shown_at_once else past,
+        past={} if is_eager else backlog_ends,
     )

@@ -17,7 +17,7 @@ from evertable.errors import ChangelogError, EvertableError, KafkaUnreachableErr
 from evertable.kafka.admin import AdminPool
 from evertable.kafka.topics import describe, id_of
 
-AGAIN_S = 0.5
+RETRY_S = 0.5
 
 log = structlog.get_logger()
 
@@ -69,7 +69,7 @@ class Commits:
             except KafkaUnreachableError:
                 with self._lock:
                     self._pending = self._pending or ends
-                self._closed.wait(AGAIN_S)
+                self._closed.wait(RETRY_S)
             except EvertableError as error:
                 log.warning("changelog_end_unknown", error=str(error))  # the next commit asks again
 

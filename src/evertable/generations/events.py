@@ -10,7 +10,7 @@ from typing import Any
 from evertable.changelog.resumption import ChangelogEnd
 from evertable.control.messages import ControlMessage
 from evertable.engine.protocol import EngineEvent
-from evertable.generations.source_events import Report
+from evertable.generations.source_events import WatchEvent
 
 Answer = Future[Mapping[str, Any]]
 
@@ -65,4 +65,4 @@ class Stop:
     failure: Exception | None = None
 
 
-OrchestratorEvent = Message | Built | Warm | Committed | Broken | Ended | EngineEvent | Report | Stop
+OrchestratorEvent = Message | Built | Warm | Committed | Broken | Ended | EngineEvent | WatchEvent | Stop

@@ -17,16 +17,16 @@ from evertable.changelog.resumption import ResumeCheck
 from evertable.errors import KafkaAccessError
 from evertable.tables.generation import GenerationTables
 
-PACE_S = 0.01
+BATCH_PAUSE_S = 0.01
 """Between two small batches: reading costs by the batch, and viewers are told no more often than that."""
-LARGE = 1_000
+LARGE_BATCH = 1_000
 POLL_S = 0.1
 FULL_S = 0.5
 SAMPLE_S = 1.0
 RATE_SAMPLES = 6
-AGAIN_S = 2.0
+RETRY_S = 2.0
 """Between two tries to read a changelog from which we are kept out."""
-WELL_S = 10.0
+RECOVERED_S = 10.0
 """After a try that nothing was said against for so long we are in again."""
 
 log = structlog.get_logger()
@@ -68,24 +68,22 @@ class Feed:
         on_failure: Callable[[Exception], None] = lambda error: None,
         has_room: Callable[[], bool] = lambda: True,
         resumption: ResumeCheck | None = None,
-        pace_s: float = PACE_S,
     ) -> None:
         self.tables = tables
         self.folded = 0
         """Changelog records."""
         self.failure: Exception | None = None
         self.is_full = False
-        self.kept_out = ""
+        self.read_error = ""
         """Why nothing can be read for now; empty if it can. A single refusal, as at a change of tokens, is none."""
-        self.newest = time.monotonic()
+        self.last_fold = time.monotonic()
         """When something was last folded."""
-        self._rates: deque[tuple[float, int]] = deque([(self.newest, 0)], maxlen=RATE_SAMPLES)
+        self._rates: deque[tuple[float, int]] = deque([(self.last_fold, 0)], maxlen=RATE_SAMPLES)
         self._reader = reader
         self._caught_up = caught_up
         self._on_caught_up = on_caught_up
         self._on_failure = on_failure
         self._has_room = has_room
-        self._pace_s = pace_s
         self._resumption = resumption
         self._lock = threading.Lock()
         self._unread_commits: list[Commit] = []
@@ -95,15 +93,15 @@ class Feed:
         self._reached = Reached()
         self._replayed: Reached | None = None
         self._replays_to: dict[SourcePartition, int] = {}
-        self._told = False
-        self._refused_s: float | None = None
-        self._reopens = False
+        self._is_caught_up = False
+        self._last_refusal: float | None = None
+        self._should_reopen = False
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="evertable-feed", daemon=True)
 
     @property
     def is_caught_up(self) -> bool:
-        return self._told
+        return self._is_caught_up
 
     @property
     def progress(self) -> CatchUpProgress:
@@ -162,7 +160,7 @@ class Feed:
 
     def reconnect(self) -> None:
         """Nothing comes: reads on with a new consumer, for the connection may be dead."""
-        self._reopens = True
+        self._should_reopen = True
 
     def _pass_commits(self) -> None:
         positions = self._reader.positions
@@ -200,12 +198,12 @@ class Feed:
                 changes = self._poll()
                 if changes is not None:
                     self._fold(changes)
-                self._look_if_caught_up()
+                self._check_caught_up()
                 if started > self._rates[-1][0] + SAMPLE_S:
                     with self._lock:
                         self._rates.append((started, self.folded))
-                if changes is not None and changes.records < LARGE:
-                    self._closing.wait(started + self._pace_s - time.monotonic())
+                if changes is not None and changes.records < LARGE_BATCH:
+                    self._closing.wait(started + BATCH_PAUSE_S - time.monotonic())
         except Exception as error:  # whoever owns the generation decides what becomes of it
             self.failure = error
             log.warning("feed_failed", error=str(error))
@@ -215,25 +213,25 @@ class Feed:
 
     def _poll(self) -> Changes | None:
         try:
-            if self._reopens:
+            if self._should_reopen:
                 self._reader.reopen()
-                self._reopens = False
+                self._should_reopen = False
             changes = self._reader.poll(POLL_S)
         except KafkaAccessError as error:
-            if self._refused_s is not None:
-                self.kept_out = str(error)
-                self._closing.wait(AGAIN_S)
-            self._refused_s, self._reopens = time.monotonic(), True
+            if self._last_refusal is not None:
+                self.read_error = str(error)
+                self._closing.wait(RETRY_S)
+            self._last_refusal, self._should_reopen = time.monotonic(), True
             return None
-        if self._refused_s is not None and (changes or time.monotonic() > self._refused_s + WELL_S):
-            self.kept_out, self._refused_s = "", None
+        if self._last_refusal is not None and (changes or time.monotonic() > self._last_refusal + RECOVERED_S):
+            self.read_error, self._last_refusal = "", None
         return changes
 
     def _fold(self, changes: Changes) -> None:
         self.tables.fold(changes)
         with self._lock:
             self.folded += changes.records
-            self.newest = time.monotonic()
+            self.last_fold = time.monotonic()
             self._reached.saw(changes)
             if self._replayed is not None:
                 self._replayed.saw(changes)
@@ -241,8 +239,8 @@ class Feed:
             self._caught_up.read_to(self._reader.positions)
             self._pass_commits()
 
-    def _look_if_caught_up(self) -> None:
-        if self._told:
+    def _check_caught_up(self) -> None:
+        if self._is_caught_up:
             return
         if self._resumption is not None:
             with self._lock:
@@ -251,7 +249,7 @@ class Feed:
                 return
             self._resumption = None
         if self._caught_up.done and self._has_commit:
-            self._told = True
+            self._is_caught_up = True
             with self._lock:
                 self._rates.clear()  # from here on it is what comes in that counts, not what was there
                 self._rates.append((time.monotonic(), self.folded))

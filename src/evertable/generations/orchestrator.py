@@ -39,18 +39,18 @@ from evertable.generations.retrying import is_lasting
 from evertable.generations.review import Figures, Review
 from evertable.generations.running import RunningGeneration
 from evertable.generations.source_events import (
-    Change,
     KafkaLost,
     KafkaRegained,
     PartitionsGrew,
-    Report,
     Rewound,
+    SourceEvent,
     SourceRecovered,
     SourceStalled,
     TopicBack,
     TopicGone,
     TopicRecreated,
     Truncated,
+    WatchEvent,
 )
 from evertable.generations.stall import ResumeDeadline, StallMonitor
 from evertable.generations.state_writer import StateWriter
@@ -236,22 +236,22 @@ class Orchestrator:
                 self._stopping, self.failure = True, failure
             case Committed():  # of a generation that has ended
                 pass
-            case Change() | KafkaLost() | KafkaRegained():
+            case SourceEvent() | KafkaLost() | KafkaRegained():
                 self._take_report(event)
             case _:
                 self._take_engine(event)
 
-    def _take_report(self, report: Report) -> None:
+    def _take_report(self, report: WatchEvent) -> None:
         """Something event to a topic that is read. What cannot be read on is built anew."""
         if isinstance(report, KafkaLost | KafkaRegained):
-            self._display.kafka_is_away(str(report) if isinstance(report, KafkaLost) else "")
+            self._display.set_kafka_outage(str(report) if isinstance(report, KafkaLost) else "")
         match report:
             case TopicRecreated(number) | Rewound(number):
                 self._break(number, str(report))
             case Truncated(number, position=0):  # Spark takes it for a partition without records, and waits for ever
                 self._break(number, str(report))
             case SourceStalled() | SourceRecovered() | TopicGone() | TopicBack():
-                self._standstills.report(report, self._running.get(report.generation))
+                self._standstills.handle(report, self._running.get(report.generation))
             case KafkaRegained() | PartitionsGrew():
                 self._status.report("INFO", str(report))
             case _:
@@ -264,7 +264,7 @@ class Orchestrator:
             case Progress(number) if number in self._running:
                 self._running[number].made_progress(event)
             case Failed(number, condition, message, retriable) if number in self._running:
-                self._running[number].failed(message)
+                self._running[number].query_failed(message)
                 if not retriable:
                     self._break(number, f"{condition}: {message}")
                 else:
@@ -273,7 +273,7 @@ class Orchestrator:
             case Died(reason):
                 self._status.report("WARN", f"Spark ended and is started again: {reason}")
                 for running in self._running.values():
-                    running.failed(reason)
+                    running.query_failed(reason)
 
     def _break(self, number: int, reason: str) -> None:
         if number in self._life.generations:
@@ -288,7 +288,7 @@ class Orchestrator:
         if coming is None or feed is None:
             return
         progress = (feed.folded, feed.progress.reached)
-        if self._resume_deadline.is_over(moment, progress, kafka_is_away=self._display.is_kafka_away):
+        if self._resume_deadline.is_over(moment, progress, is_kafka_unreachable=self._display.is_kafka_unreachable):
             limit = f"{self._resume_deadline.timeout_s:g} s (swap.timeout_s)"
             self._break(coming.number, f"resuming it has made no progress for {limit}")
 
@@ -370,7 +370,7 @@ class Orchestrator:
         number = action.generation
         running = self._running.get(number) or RunningGeneration(self._context, number, action.wiring)
         if (live := self._life.live) is not None and (tables := self._running[live.number].tables) is not None:
-            running.is_beside, running.expected_bytes = True, tables.nbytes
+            running.is_beside_live, running.expected_bytes = True, tables.nbytes
         running.on_caught_up = lambda: self.post(Warm(number))
         running.on_commit = lambda end: self.post(Committed(number, end))
         running.on_failure = lambda error: self.post(Broken(number, str(error)))
@@ -421,7 +421,7 @@ class Orchestrator:
         if is_held:
             self._do(self._life.held(number, review.hold_reason))
         else:
-            self._running[number].replaced = review.before
+            self._running[number].replaced_figures = review.before
             self._do(self._life.caught_up(number, moment, review.remark))
 
     def _review(self, generation: Generation) -> Review | None:
@@ -445,7 +445,7 @@ class Orchestrator:
         # Before the flip: who restarts in between goes on with the new one.
         self._state_writer.flush(self._shutdown.left(FLUSH_S))
         self._display.drop_review_of_another(number)
-        publication = self._publisher(number, running.shown(self._config), self._display.show_status)
+        publication = self._publisher(number, running.public_tables(self._config), self._display.show_status)
         began = self._swap_began.pop(number, None)
         took = 0.0 if began is None else time.monotonic() - began
         how = "live again" if began is None else f"published after {took:.1f} s"

@@ -57,7 +57,7 @@ class Figures:
             return cls(sources, tables.join, tables.joined.extent.total, tables.has_matches)
 
 
-class Kind(StrEnum):
+class FindingKind(StrEnum):
     """What looks wrong; the first three hold a swap back."""
 
     ALL_REJECTED = "all_rejected"
@@ -68,14 +68,14 @@ class Kind(StrEnum):
     NO_MATCHES = "no_matches"
 
 
-HOLDING = frozenset({Kind.ALL_REJECTED, Kind.NO_KEYS, Kind.NO_VALUES})
+HOLDING = frozenset({FindingKind.ALL_REJECTED, FindingKind.NO_KEYS, FindingKind.NO_VALUES})
 
 
 @dataclass(frozen=True)
 class Finding:
     """One thing that looks wrong, about one topic or, without a topic, about the joined table."""
 
-    kind: Kind
+    kind: FindingKind
     topic: str
     sentence: str
 
@@ -93,10 +93,10 @@ def compare(now: Figures, before: Figures) -> list[Finding]:
             found += _odd(source, earlier)
     if not now.has_matches and all(source.rows > source.nulls[source.key] for source in now.sources):
         left, right = (f"'{source.topic}'" for source in now.sources)
-        found.append(Finding(Kind.NO_MATCHES, "", f"No row of {left} matches any row of {right}."))
+        found.append(Finding(FindingKind.NO_MATCHES, "", f"No row of {left} matches any row of {right}."))
     elif now.join is before.join and now.joined_rows and _is_much_fewer(now.joined_rows, before.joined_rows):
         sentence = f"The joined table has {_rows(now.joined_rows)}; before the swap it had {before.joined_rows:,}."
-        found.append(Finding(Kind.FEWER_ROWS, "", sentence))
+        found.append(Finding(FindingKind.FEWER_ROWS, "", sentence))
     return found
 
 
@@ -179,7 +179,7 @@ def _broken(source: SourceFigures, least: int) -> Iterator[Finding]:
             latest = ", the latest" if source.rejected > 1 else ""
             because = f"{latest} because: {source.latest_rejection}" if source.latest_rejection else ""
             advice = f"Compare sources.{source.name}.columns with what is sent."
-            yield Finding(Kind.ALL_REJECTED, source.topic, f"{many} {of} {were} rejected{because}. {advice}")
+            yield Finding(FindingKind.ALL_REJECTED, source.topic, f"{many} {of} {were} rejected{because}. {advice}")
         return
     if source.rows < least:
         return
@@ -187,10 +187,12 @@ def _broken(source: SourceFigures, least: int) -> Iterator[Finding]:
     many = f"None of the {source.rows:,} rows {of} has a value" if several else f"The only row so far {of} has no value"
     if source.nulls[source.key] == source.rows:
         advice = f"so nothing can match. Check that sources.{source.name}.key is spelled as in the records."
-        yield Finding(Kind.NO_KEYS, source.topic, f"{many} for the key '{source.key}', {advice}")
+        yield Finding(FindingKind.NO_KEYS, source.topic, f"{many} for the key '{source.key}', {advice}")
     if len(source.nulls) > 1 and len(source.empty_columns) == len(source.nulls) - 1:
         advice = f"Compare sources.{source.name}.columns with what is sent."
-        yield Finding(Kind.NO_VALUES, source.topic, f"{many} in any column besides the key '{source.key}'. {advice}")
+        yield Finding(
+            FindingKind.NO_VALUES, source.topic, f"{many} in any column besides the key '{source.key}'. {advice}"
+        )
 
 
 _ONLY_RECORD = ("The only record so far", "was")
@@ -201,10 +203,10 @@ def _odd(source: SourceFigures, before: SourceFigures) -> Iterator[Finding]:
     if empty := source.empty_columns:
         columns = ", ".join(f"'{name}'" for name in empty)
         sentence = f"No row of {of} has a value for {columns}; rows read: {source.rows:,}."
-        yield Finding(Kind.EMPTY_COLUMNS, source.topic, sentence)
+        yield Finding(FindingKind.EMPTY_COLUMNS, source.topic, sentence)
     if _is_much_fewer(source.rows, before.rows):
         sentence = f"{of} has {_rows(source.rows)}; '{before.topic}' had {before.rows:,}."
-        yield Finding(Kind.FEWER_ROWS, source.topic, sentence)
+        yield Finding(FindingKind.FEWER_ROWS, source.topic, sentence)
 
 
 def _rows(count: int) -> str:

@@ -17,7 +17,7 @@ from evertable.config import Config, Source, SwapMode
 from evertable.engine.committed import Ends, committed_in_checkpoint
 from evertable.engine.protocol import Progress, Started
 from evertable.errors import EvertableError, NotEnoughMemoryError, TopicRecreatedError
-from evertable.generations.build import Build, Starts, build, committed_records, resume
+from evertable.generations.build import Build, StartOffsets, build, committed_records, resume
 from evertable.generations.commits import Commits, changelog_end
 from evertable.generations.context import GenerationContext
 from evertable.generations.feed import Feed
@@ -33,11 +33,11 @@ from evertable.state.records import ChangelogRecord, LiveRecord, Record
 from evertable.tables.generation import GenerationTables, Input
 from evertable.tables.table import Table
 
-LOOK_S = 3.0
+RECHECK_S = 3.0
 """For Kafka to answer once more before a generation is shown."""
-PREPARED = 0.95
+PREPARE_SHARE = 0.95
 """Of the time that a swap may take: when Kafka does not answer until then, that is the reason why it failed."""
-PACED = 0.5
+THROTTLE_SHARE = 0.5
 """Of the time that a swap may take; one that is not warm by then must hurry."""
 
 
@@ -48,9 +48,9 @@ class RunningGeneration:
     context: GenerationContext
     number: int
     wiring: Wiring
-    starts: Starts | None = None
+    start_offsets: StartOffsets | None = None
     """To resume it from."""
-    is_beside: bool = False
+    is_beside_live: bool = False
     """Whether people watch another one while it is built."""
     expected_bytes: int = 0
     """What its tables may take: as much as the live ones."""
@@ -68,13 +68,13 @@ class RunningGeneration:
     """Whether its tables hold all that the topics held at the build, and these are the topics still."""
     changelog_end: ChangelogEnd | None = None
     """Where its changelog ended at the last commit."""
-    troubles: dict[tuple[str, str], str] = field(default_factory=dict)
+    source_problems: dict[tuple[str, str], str] = field(default_factory=dict)
     """What is wrong with reading its topics, by source and kind; empty if nothing is."""
-    stale: str = ""
+    stale_reason: str = ""
     """Why its query does not run at the moment; empty if it does."""
-    fresh: float = field(default_factory=time.monotonic)
+    last_running: float = field(default_factory=time.monotonic)
     """When it was last known to run."""
-    replaced: Figures | None = None
+    replaced_figures: Figures | None = None
     """The tables that viewers saw before a swap showed them these; None if they saw none."""
     tables: GenerationTables | None = None
     feed: Feed | None = None
@@ -94,7 +94,7 @@ class RunningGeneration:
             )
         config = context.config.rewired(self.wiring)
         prepared = retried(
-            partial(self._prepare, config), self._given_up, self.on_retry, PREPARED * config.swap.timeout_s
+            partial(self._prepare, config), self._given_up, self.on_retry, PREPARE_SHARE * config.swap.timeout_s
         )
         if prepared is None or self._given_up.is_set():
             return
@@ -104,8 +104,8 @@ class RunningGeneration:
         self.feed = Feed(
             self.built.reader(config),
             self.tables,
-            self.built.caught_up(lambda: self.starts is not None or context.engine.has_begun_again(self.number)),
-            on_caught_up=partial(self._look_once_more, config),
+            self.built.caught_up(lambda: self.start_offsets is not None or context.engine.has_begun_again(self.number)),
+            on_caught_up=partial(self._recheck_topics, config),
             on_failure=self.on_failure,
             has_room=context.has_room,
             resumption=resumption,
@@ -127,9 +127,15 @@ class RunningGeneration:
         with suggesting(config):
             # Before the topics are looked at: one made anew in between must look changed.
             ids = topic_ids(config, self._admins, timeout_s=timeout_s)
-            if self.starts is not None:
+            if self.start_offsets is not None:
                 built = resume(
-                    config, self.number, topics, checkpoint, self.starts, admins=self._admins, timeout_s=timeout_s
+                    config,
+                    self.number,
+                    topics,
+                    checkpoint,
+                    self.start_offsets,
+                    admins=self._admins,
+                    timeout_s=timeout_s,
                 )
             else:
                 is_eager = config.swap.mode is SwapMode.EAGER
@@ -138,13 +144,13 @@ class RunningGeneration:
                     self.number,
                     topics,
                     checkpoint,
-                    paced_s=PACED * config.swap.timeout_s if self.is_beside and not is_eager else 0.0,
-                    shown_at_once=is_eager,
+                    throttle_s=THROTTLE_SHARE * config.swap.timeout_s if self.is_beside_live and not is_eager else 0.0,
+                    is_eager=is_eager,
                     admins=self._admins,
                     may_exist=attempt > 1,
                     timeout_s=timeout_s,
                 )
-        resumption = None if self.starts is None else self._resumption(config, built, timeout_s)
+        resumption = None if self.start_offsets is None else self._resumption(config, built, timeout_s)
         return identity_of(config, ids, offsets_of(built.spec)), built, resumption
 
     def _resumption(self, config: Config, built: Build, timeout_s: float) -> ResumeCheck:
@@ -154,7 +160,7 @@ class RunningGeneration:
             changelog_end(config, built.spec.changelog_topic, self._admins, timeout_s=timeout_s), committed
         )
 
-    def _look_once_more(self, config: Config) -> None:
+    def _recheck_topics(self, config: Config) -> None:
         """Tells that it is caught up, unless a topic was made again meanwhile: its rows may be of both then."""
         if self.identity is None or self.built is None:
             return
@@ -165,7 +171,7 @@ class RunningGeneration:
             return mismatch(identity, now) or ""
 
         try:
-            why = retried(look, self._given_up, self.on_retry, first_s=LOOK_S)
+            why = retried(look, self._given_up, self.on_retry, first_s=RECHECK_S)
         except EvertableError as error:
             self.on_failure(error)
             return
@@ -200,9 +206,9 @@ class RunningGeneration:
             self.tables = self.feed = None
             give_back_memory()
 
-    def failed(self, reason: str) -> None:
+    def query_failed(self, reason: str) -> None:
         """Its query does not run at the moment, and will read again what it has not committed."""
-        self.stale = reason
+        self.stale_reason = reason
         if self.feed is not None:
             self.feed.replay()
 
@@ -211,7 +217,7 @@ class RunningGeneration:
 
         What it committed just before it failed it may not report again: without new records there is no further epoch.
         """
-        self.started, self.stale, self.fresh = started, "", time.monotonic()
+        self.started, self.stale_reason, self.last_running = started, "", time.monotonic()
         if self._commits is not None and self.built is not None:
             ends = committed_in_checkpoint(self.built.spec)
             if any(ends):
@@ -219,7 +225,7 @@ class RunningGeneration:
 
     def made_progress(self, progress: Progress) -> None:
         """The engine has committed an epoch."""
-        self.progress, self.stale, self.fresh = progress, "", time.monotonic()
+        self.progress, self.stale_reason, self.last_running = progress, "", time.monotonic()
         if self._commits is not None:
             self._commits.committed((progress.left, progress.right))
 
@@ -261,7 +267,7 @@ class RunningGeneration:
     def rows(self) -> int:
         return 0 if self.tables is None else self.tables.joined.extent.total
 
-    def shown(self, config: Config) -> Mapping[str, Table]:
+    def public_tables(self, config: Config) -> Mapping[str, Table]:
         """Its tables by their public names."""
         if self.tables is None:
             raise ValueError(f"generation {self.number} has no tables")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-MISSES = 2
+CONFIRMING_MISSES = 2
 """In a row, until they are believed: leaders move, and a broker that starts may not know its topics yet."""
 
 
 @dataclass(frozen=True)
-class Observed:
+class ObservedTopic:
     """A topic as it was found; offsets by partition, the end behind the last record."""
 
     topic_id: str | None
@@ -19,7 +19,7 @@ class Observed:
 
 
 @dataclass(frozen=True)
-class Change:
+class SourceEvent:
     """Something happened to a source of a generation."""
 
     generation: int
@@ -28,13 +28,13 @@ class Change:
 
 
 @dataclass(frozen=True)
-class TopicGone(Change):
+class TopicGone(SourceEvent):
     def __str__(self) -> str:
         return f"The topic '{self.topic}' is gone."
 
 
 @dataclass(frozen=True)
-class TopicBack(Change):
+class TopicBack(SourceEvent):
     """After it was gone; the same one, as far as Kafka tells."""
 
     def __str__(self) -> str:
@@ -42,7 +42,7 @@ class TopicBack(Change):
 
 
 @dataclass(frozen=True)
-class TopicRecreated(Change):
+class TopicRecreated(SourceEvent):
     """Another topic has its name: the generation must be built anew."""
 
     old_id: str
@@ -53,7 +53,7 @@ class TopicRecreated(Change):
 
 
 @dataclass(frozen=True)
-class PartitionsGrew(Change):
+class PartitionsGrew(SourceEvent):
     old: int
     new: int
 
@@ -62,7 +62,7 @@ class PartitionsGrew(Change):
 
 
 @dataclass(frozen=True)
-class Truncated(Change):
+class Truncated(SourceEvent):
     """Records were deleted before they were read."""
 
     partition: int
@@ -77,7 +77,7 @@ class Truncated(Change):
 
 
 @dataclass(frozen=True)
-class Rewound(Change):
+class Rewound(SourceEvent):
     """Records were read that the topic no longer has: its broker lost them, or it is another topic."""
 
     partition: int
@@ -92,7 +92,7 @@ class Rewound(Change):
 
 
 @dataclass(frozen=True)
-class SourceStalled(Change):
+class SourceStalled(SourceEvent):
     """It has records to read, and none is read; reported again at each look, for as long as it lasts."""
 
     behind: int
@@ -103,7 +103,7 @@ class SourceStalled(Change):
 
 
 @dataclass(frozen=True)
-class SourceRecovered(Change):
+class SourceRecovered(SourceEvent):
     """After it stood still."""
 
     def __str__(self) -> str:
@@ -131,7 +131,7 @@ class KafkaRegained:
         return f"Kafka at {self.servers} answers again."
 
 
-Report = Change | KafkaLost | KafkaRegained
+WatchEvent = SourceEvent | KafkaLost | KafkaRegained
 
 
 class SourceHistory:
@@ -149,17 +149,17 @@ class SourceHistory:
         self._partitions = len(starts)
         self._missed = 0
         self._other = False  # another topic has the name; positions in it mean nothing
-        self._told: set[tuple[type[Change], int]] = set()
+        self._told: set[tuple[type[SourceEvent], int]] = set()
 
-    def missing(self) -> Iterator[Change]:
+    def missing(self) -> Iterator[SourceEvent]:
         """The topic was not found."""
         self._missed += 1
-        if self._missed == MISSES:
+        if self._missed == CONFIRMING_MISSES:
             yield TopicGone(*self._of)
 
-    def found(self, now: Observed, positions: Mapping[int, int]) -> Iterator[Change]:
+    def found(self, now: ObservedTopic, positions: Mapping[int, int]) -> Iterator[SourceEvent]:
         """The topic was found so; ``positions`` (what is read next) must have been taken before it was looked at."""
-        was_gone, self._missed = self._missed >= MISSES, 0
+        was_gone, self._missed = self._missed >= CONFIRMING_MISSES, 0
         if self._id and now.topic_id and self._id != now.topic_id:
             old_id, self._id, self._other = self._id, now.topic_id, True
             yield TopicRecreated(*self._of, old_id, now.topic_id)
@@ -175,7 +175,7 @@ class SourceHistory:
             yield from self._once(begin > position, Truncated(*self._of, partition, position, begin))
             yield from self._once(end < position, Rewound(*self._of, partition, position, end))
 
-    def lag(self, now: Observed, positions: Mapping[int, int]) -> dict[int, int]:
+    def lag(self, now: ObservedTopic, positions: Mapping[int, int]) -> dict[int, int]:
         """For each partition, the offsets from what is read next to the end; nothing if it is another topic now."""
         if self._other:
             return {}
@@ -186,7 +186,7 @@ class SourceHistory:
         """What is read next, also of partitions of which nothing was read yet."""
         return {**self._starts, **positions}
 
-    def _once(self, is_so: bool, loss: Truncated | Rewound) -> Iterator[Change]:
+    def _once(self, is_so: bool, loss: Truncated | Rewound) -> Iterator[SourceEvent]:
         what = type(loss), loss.partition
         if is_so and what not in self._told:
             yield loss

@@ -64,9 +64,9 @@ class ResumeDeadline:
         self._progress: Hashable = None
         self._since: float | None = None
 
-    def is_over(self, now: float, progress: Hashable, *, kafka_is_away: bool) -> bool:
+    def is_over(self, now: float, progress: Hashable, *, is_kafka_unreachable: bool) -> bool:
         """``progress`` is whatever changes when there is some."""
-        if self._since is None or progress != self._progress or kafka_is_away:
+        if self._since is None or progress != self._progress or is_kafka_unreachable:
             self._progress, self._since = progress, now
         return now - self._since >= self.timeout_s
 
@@ -80,41 +80,41 @@ class StallMonitor:
         self._said: dict[tuple[int, str], WarningThrottle] = {}
         self._restarted: dict[int, float] = {}
 
-    def report(
-        self, report: SourceStalled | SourceRecovered | TopicGone | TopicBack, running: RunningGeneration | None
+    def handle(
+        self, event: SourceStalled | SourceRecovered | TopicGone | TopicBack, running: RunningGeneration | None
     ) -> None:
         if running is None:
             return
-        match report:
+        match event:
             case SourceStalled(source=source):
-                running.troubles[source, STILL] = str(report)
+                running.source_problems[source, STILL] = str(event)
                 if self._said.setdefault((running.number, source), WarningThrottle()).due():
-                    self._report("WARN", str(report))
+                    self._report("WARN", str(event))
                     if running.feed is not None:
                         running.feed.reconnect()
-                self._restart_if_due(running, report.seconds)
+                self._restart_if_due(running, event.seconds)
             case SourceRecovered(source=source):
-                running.troubles.pop((source, STILL), None)
+                running.source_problems.pop((source, STILL), None)
                 self._said.pop((running.number, source), None)
-                self._report("INFO", str(report))
+                self._report("INFO", str(event))
             case TopicGone(source=source):
-                running.troubles[source, GONE] = str(report)
-                self._report("WARN", str(report))
+                running.source_problems[source, GONE] = str(event)
+                self._report("WARN", str(event))
             case TopicBack(source=source):
-                running.troubles.pop((source, GONE), None)
-                self._report("INFO", str(report))
+                running.source_problems.pop((source, GONE), None)
+                self._report("INFO", str(event))
 
     def _restart_if_due(self, running: RunningGeneration, seconds: float) -> None:
         now = time.monotonic()
         is_shown = bool(running.published)  # others have a deadline of their own
         if (
             not is_shown
-            or running.stale
+            or running.stale_reason
             or seconds < RESTART_S
             or now < self._restarted.get(running.number, 0.0) + 2 * RESTART_S
         ):
             return
         self._restarted[running.number] = now
         self._report("WARN", f"The query of generation {running.number} is started again: it reads nothing")
-        running.failed("its query stood still and is started again")
+        running.query_failed("its query stood still and is started again")
         run_in_background(lambda: self._restart(running.number), "evertable-restart")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from evertable.generations.lifecycle import Generation, GenerationState, Lifecycle
-from evertable.generations.review import ENOUGH, Figures, Finding, Kind, compare, find_broken_topics
+from evertable.generations.review import ENOUGH, Figures, Finding, FindingKind, compare, find_broken_topics
 from evertable.generations.running import RunningGeneration
 from evertable.generations.stall import PATIENCE_S
 from evertable.generations.status_tables import StatusTables, iso
@@ -37,11 +37,11 @@ class StatusReporter:
         self._rows: dict[int, GenerationRow] = {}
         self._failure = ""  # of the last build, until one is live
         self._away, self._away_since = "", 0.0
-        self._reported: dict[int, set[tuple[Kind, str]]] = {}
+        self._reported: dict[int, set[tuple[FindingKind, str]]] = {}
         """For each generation, what was found to look wrong and is in the log."""
         self.review: dict[str, Any] | None = None
         """The swap that was held back, or went live with a warning, for ``/api/status``; None after a later one."""
-        self._kept_out: dict[int, WarningThrottle] = {}
+        self._read_errors: dict[int, WarningThrottle] = {}
 
     def show(self) -> None:
         """Brings the tables for people up to date."""
@@ -53,7 +53,7 @@ class StatusReporter:
         for number in [number for number in self._rows if number not in self._life.generations]:
             row = replace(self._rows.pop(number), retired=iso())
             self._reported.pop(number, None)
-            self._kept_out.pop(number, None)
+            self._read_errors.pop(number, None)
             self._status.generation(row)
             self._remember(row)
         self.show_status()
@@ -68,12 +68,12 @@ class StatusReporter:
         if self.review is not None and self.review["generation"] != live:
             self.review = None
 
-    def kafka_is_away(self, why: str) -> None:
+    def set_kafka_outage(self, why: str) -> None:
         """It does not answer, or again if there is no reason why."""
         self._away, self._away_since = why, time.monotonic()
 
     @property
-    def is_kafka_away(self) -> bool:
+    def is_kafka_unreachable(self) -> bool:
         return bool(self._away)
 
     def flow(self) -> dict[str, Any]:
@@ -82,7 +82,7 @@ class StatusReporter:
         live, coming = self._life.live, self._life.coming
         running = self._running.get(live.number) if live else None
         if running is not None and running.feed is not None:
-            since = running.fresh if running.stale else running.feed.newest
+            since = running.last_running if running.stale_reason else running.feed.last_fold
             told["flow"] = {"rows_per_s": running.feed.rate, "data_age_s": round(time.monotonic() - since, 1)}
         running = self._running.get(coming.number) if coming else None
         if running is not None and running.feed is not None:
@@ -115,11 +115,11 @@ class StatusReporter:
 
     def _tell_if_kept_out(self, running: RunningGeneration) -> None:
         """Of its own changelog."""
-        said = self._kept_out.setdefault(running.number, WarningThrottle())
-        if running.feed is not None and running.feed.kept_out:
+        said = self._read_errors.setdefault(running.number, WarningThrottle())
+        if running.feed is not None and running.feed.read_error:
             if said.due():
                 self._status.report(
-                    "WARN", f"Generation {running.number} is not read: {running.feed.kept_out} Trying again."
+                    "WARN", f"Generation {running.number} is not read: {running.feed.read_error} Trying again."
                 )
         elif said.over():
             self._status.report("INFO", f"Generation {running.number} is read again")
@@ -136,7 +136,7 @@ class StatusReporter:
         running = self._running[live.number]
         stale = self._stale(live, running)
         if stale:
-            message = f"not kept up to date for {time.monotonic() - running.fresh:.0f} s: {stale}"
+            message = f"not kept up to date for {time.monotonic() - running.last_running:.0f} s: {stale}"
         elif not message:
             message = " ".join(finding.sentence for finding in _findings(running))
         state = "stale" if stale else "live"
@@ -146,16 +146,16 @@ class StatusReporter:
         """Why the tables are not kept up to date; empty if they are."""
         if running.feed is not None and running.feed.is_full:
             return f"the tables take all of server.max_memory_mb, {self._max_memory_mb}"
-        if running.feed is not None and running.feed.kept_out:
-            return running.feed.kept_out
-        if running.stale or live.broken:
-            return running.stale or live.reason
-        if running.troubles:
-            return next(iter(running.troubles.values()))
+        if running.feed is not None and running.feed.read_error:
+            return running.feed.read_error
+        if running.stale_reason or live.broken:
+            return running.stale_reason or live.reason
+        if running.source_problems:
+            return next(iter(running.source_problems.values()))
         if running.feed is not None and running.feed.is_replaying:
             return "its query failed and reads again what it had not committed"
         since = max(self._away_since, time.monotonic() - PATIENCE_S)
-        flows = running.feed is not None and running.feed.newest > since
+        flows = running.feed is not None and running.feed.last_fold > since
         return "" if flows else self._away
 
     def _comingsaid(self) -> str:
@@ -184,7 +184,7 @@ def _findings(running: RunningGeneration) -> list[Finding]:
         return []
     figures = Figures.of(feed.tables)
     broken = find_broken_topics(figures, least=1 if feed.is_caught_up else ENOUGH)
-    odd = [] if running.replaced is None else compare(figures, running.replaced)
+    odd = [] if running.replaced_figures is None else compare(figures, running.replaced_figures)
     topics = {finding.topic for finding in broken}
     return [*broken, *(finding for finding in odd if finding.topic not in topics)]
 

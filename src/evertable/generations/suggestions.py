@@ -21,7 +21,7 @@ LIKENESS = 0.7  # as difflib counts: 1 is the same; `users` and `users_v1` have 
 _INTERNAL = "__"  # Kafka's own, such as __consumer_offsets
 
 
-def offered(config: Config, *, timeout_s: float = 5.0) -> dict[str, list[str]]:
+def selectable_topics(config: Config, *, timeout_s: float = 5.0) -> dict[str, list[str]]:
     """By the control key that takes them, in order; without Kafka's topics and ours. KafkaUnreachableError."""
     keys = keys_of(config)
     left, right = (config.source_kafka(source).for_librdkafka(Role.ADMIN) for source in (config.left, config.right))
@@ -46,10 +46,10 @@ def _told(missing: TopicNotFoundError, config: Config) -> TopicNotFoundError:
     source = next((each for each in (config.left, config.right) if each.topic == missing.topic), None)
     if source is None:
         return missing
-    return suggested(missing, config.source_kafka(source).for_librdkafka(Role.ADMIN), config.own_topics)
+    return with_suggestions(missing, config.source_kafka(source).for_librdkafka(Role.ADMIN), config.own_topics)
 
 
-def suggested(
+def with_suggestions(
     missing: TopicNotFoundError, properties: Mapping[str, Any], own: OwnTopics | None = None
 ) -> TopicNotFoundError:
     """The same, with the names of topics that are there and are called much like it, if Kafka tells them quickly."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from evertable.errors import EvertableError
 from evertable.kafka.outages import WarningThrottle
 
-AGAIN_S = 2.0
+RETRY_S = 2.0
 
 
 class Sweeper:
@@ -69,5 +69,5 @@ class Sweeper:
                 if warnings.over():
                     self._report("INFO", f"What was left of generation {generation} is deleted")
                 return
-            if self._closing.wait(AGAIN_S):
+            if self._closing.wait(RETRY_S):
                 return

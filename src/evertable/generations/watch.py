@@ -20,14 +20,14 @@ from evertable.changelog.targets import partitions_with_records
 from evertable.config import Config, Role, Source
 from evertable.errors import EvertableError, KafkaAccessError
 from evertable.generations.source_events import (
-    MISSES,
+    CONFIRMING_MISSES,
     KafkaLost,
     KafkaRegained,
-    Observed,
-    Report,
+    ObservedTopic,
     SourceHistory,
     SourceRecovered,
     SourceStalled,
+    WatchEvent,
 )
 from evertable.generations.stall import StallDetector
 from evertable.kafka.admin import Admin
@@ -57,13 +57,13 @@ class _Cluster:
         self._timeout_s = timeout_s
         self._admin = Admin(properties)
 
-    def look(self, topic: str) -> Observed | None:
+    def poll(self, topic: str) -> ObservedTopic | None:
         """The topic as it is; None if there is none; KafkaException."""
         try:
             found = describe(self._admin, topic, self._timeout_s)
             partitions = [TopicPartition(topic, partition.id) for partition in found.partitions]
             begins, ends = self._ask(partitions, _EARLIEST), self._ask(partitions, _LATEST)
-            seen = Observed(id_of(found), _offsets(begins), _offsets(ends))
+            seen = ObservedTopic(id_of(found), _offsets(begins), _offsets(ends))
             self._admin.is_well()
             return seen
         except KafkaException as problem:
@@ -99,7 +99,7 @@ class _Source:
     positions: Callable[[], dict[int, int]]
     consumer: Mapping[str, Any]
     """Properties, to look for records that wait."""
-    found: Observed | None = None
+    found: ObservedTopic | None = None
     standstill: StallDetector = field(default_factory=StallDetector)
     stands_still: bool = False
     empty: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -114,7 +114,7 @@ class TopicWatch:
     """
 
     def __init__(
-        self, on_report: Callable[[Report], None], *, interval_s: float = INTERVAL_S, timeout_s: float = TIMEOUT_S
+        self, on_report: Callable[[WatchEvent], None], *, interval_s: float = INTERVAL_S, timeout_s: float = TIMEOUT_S
     ) -> None:
         self._on_report = on_report
         self._interval_s = interval_s
@@ -158,7 +158,7 @@ class TopicWatch:
             for partition, behind in source.history.lag(observed, source.positions()).items()
         }
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Looks once at all topics, and reports; what the thread does again and again."""
         with self._lock:
             sources = [source for sources in self._watched.values() for source in sources]
@@ -173,7 +173,7 @@ class TopicWatch:
             if (found := seen[source.cluster]) is not None:
                 self._tell(source, found[source.history.topic], reached)
                 self._report_standstill(source, now)
-            elif source.cluster.missed >= MISSES:
+            elif source.cluster.missed >= CONFIRMING_MISSES:
                 source.standstill.suspect(now)
         for cluster, found in seen.items():  # behind what stands still: nothing may look live in between
             if found is not None and cluster.warnings.over():
@@ -200,7 +200,7 @@ class TopicWatch:
     def _run(self) -> None:
         while not self._closing.wait(self._interval_s):
             try:
-                self.look()
+                self.poll()
             except Exception:  # whoever listens or tells positions may fail; the next look may not
                 log.exception("watch_failed")
 
@@ -210,7 +210,7 @@ class TopicWatch:
             self._clusters[key] = _Cluster(properties, self._timeout_s)
         return self._clusters[key]
 
-    def _tell(self, source: _Source, found: Observed | None, positions: Mapping[int, int]) -> None:
+    def _tell(self, source: _Source, found: ObservedTopic | None, positions: Mapping[int, int]) -> None:
         source.found = found or source.found
         history = source.history
         for change in history.missing() if found is None else history.found(found, positions):
@@ -246,17 +246,17 @@ class TopicWatch:
             source.stands_still = False
             self._on_report(SourceRecovered(history.generation, history.source, history.topic))
 
-    def _look_at(self, cluster: _Cluster, topics: Iterable[str]) -> dict[str, Observed | None] | None:
+    def _look_at(self, cluster: _Cluster, topics: Iterable[str]) -> dict[str, ObservedTopic | None] | None:
         """All of these topics of a cluster; None if it does not tell."""
-        found: dict[str, Observed | None] = {}
+        found: dict[str, ObservedTopic | None] = {}
         for topic in topics:
             try:
-                found[topic] = cluster.look(topic)
+                found[topic] = cluster.poll(topic)
             except KafkaException as problem:
                 cluster.missed += 1
                 why = cluster.explain(problem, topic)
                 kind = str(why) if isinstance(why, KafkaAccessError) else why.condition
-                if cluster.missed >= MISSES and cluster.warnings.due(kind):
+                if cluster.missed >= CONFIRMING_MISSES and cluster.warnings.due(kind):
                     self._on_report(KafkaLost(cluster.servers, str(why)))
                 return None
         cluster.missed = 0

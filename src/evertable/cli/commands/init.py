@@ -68,7 +68,7 @@ def _two(given: list[str], properties: dict[str, str], kafka: str) -> list[str]:
 def _samples(topics: list[str], properties: dict[str, str]) -> list[Sample]:
     """What each topic holds; an error names all of them that are missing, and what may be meant."""
     from evertable.errors import TopicNotFoundError
-    from evertable.generations.suggestions import suggested
+    from evertable.generations.suggestions import with_suggestions
     from evertable.guessing.columns import looked_at
     from evertable.guessing.sampling import newest
 
@@ -78,7 +78,7 @@ def _samples(topics: list[str], properties: dict[str, str]) -> list[Sample]:
         try:
             found.append(looked_at(topic, newest(properties, topic, SAMPLES)))
         except TopicNotFoundError as error:
-            missing.append(suggested(error, properties))
+            missing.append(with_suggestions(error, properties))
     if missing:
         raise TopicNotFoundError.of(missing)
     return found
