@@ -30,7 +30,7 @@ def test_an_identity_survives_json() -> None:
 @pytest.mark.parametrize(
     ("now", "sentence"),
     [
-        (identity(("id-u", "other")), "The topic 'a1' was deleted and made again: its id was id-a and is other."),
+        (identity(("id-u", "other")), "The topic 'a1' was deleted and recreated: its id was id-a and is other."),
         (identity(users={"topic": "u2"}), "The topic was 'u1' and is 'u2'."),
         (identity(users={"start": "latest"}), "The start of 'u1' was earliest and is latest."),
         (identity(join="asof"), "The join was left and is asof."),
@@ -83,7 +83,7 @@ def test_a_topic_made_again_under_its_name_has_another_id(
     after = topic_ids(wired)
     assert after[1] == before[1]
     told = mismatch(identity_of(wired, before, OFFSETS), identity_of(wired, after, OFFSETS))
-    assert told == f"The topic '{users}' was deleted and made again: its id was {before[0]} and is {after[0]}."
+    assert told == f"The topic '{users}' was deleted and recreated: its id was {before[0]} and is {after[0]}."
 
 
 def test_asking_for_a_missing_topic_makes_none(broker: EmbeddedBroker) -> None:

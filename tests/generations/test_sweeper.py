@@ -1,4 +1,4 @@
-"""What ended generations leave behind goes when it may, however long Kafka is away."""
+"""What ended generations leave behind is deleted as soon as possible, however long Kafka is unreachable."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class Sweeping:
 
     def __init__(self) -> None:
         self.closed = threading.Event()
-        self.away = False
+        self.is_unreachable = False
         self.deleted: list[int] = []
-        self.said: list[str] = []
-        self.sweeper = Sweeper(self._wait_released, self._delete, lambda level, message: self.said.append(message))
+        self.logged: list[str] = []
+        self.sweeper = Sweeper(self._wait_released, self._delete, lambda level, message: self.logged.append(message))
         self.sweeper.start()
 
     def _wait_released(self, _generation: int) -> bool:
         return self.closed.wait(30)
 
     def _delete(self, generation: int) -> None:
-        if self.away:
+        if self.is_unreachable:
             raise KafkaUnreachableError("Kafka does not answer.")
         self.deleted.append(generation)
 
@@ -50,19 +50,18 @@ def test_nothing_is_deleted_before_its_producer_is_closed(sweeping: Sweeping) ->
     wait_until(lambda: sweeping.deleted == [1, 2])
 
 
-def test_it_is_tried_until_kafka_is_back_and_told_once(sweeping: Sweeping) -> None:
-    sweeping.away = True
+def test_deleting_is_retried_until_kafka_is_back_and_logged_once(sweeping: Sweeping) -> None:
+    sweeping.is_unreachable = True
     sweeping.closed.set()
     sweeping.sweeper.take(7)
-    wait_until(lambda: sweeping.said)
-    sweeping.away = False
+    wait_until(lambda: sweeping.logged)
+    sweeping.is_unreachable = False
     wait_until(lambda: sweeping.deleted == [7])
-    wait_until(lambda: len(sweeping.said) > 1)
-    assert [line.split(": ")[0] for line in sweeping.said] == [
-        "What is left of generation 7 is not deleted yet",
-        "What was left of generation 7 is deleted",
+    wait_until(lambda: len(sweeping.logged) > 1)
+    assert [line.split(": ")[0] for line in sweeping.logged] == [
+        "Cannot delete the rest of generation 7 yet",
+        "Deleted the rest of generation 7",
     ]
-    assert sweeping.said[0].startswith("What is left of generation 7 is not deleted yet: ")
 
 
 def test_closing_deletes_what_is_left_but_does_not_wait_for_kafka(sweeping: Sweeping) -> None:
@@ -72,8 +71,8 @@ def test_closing_deletes_what_is_left_but_does_not_wait_for_kafka(sweeping: Swee
     assert sweeping.deleted == [1]
 
 
-def test_closing_ends_also_while_kafka_is_away(sweeping: Sweeping) -> None:
-    sweeping.away = True
+def test_closing_returns_while_kafka_is_unreachable(sweeping: Sweeping) -> None:
+    sweeping.is_unreachable = True
     sweeping.closed.set()
     sweeping.sweeper.take(1)
     sweeping.sweeper.close(30)
@@ -81,7 +80,7 @@ def test_closing_ends_also_while_kafka_is_away(sweeping: Sweeping) -> None:
     assert sweeping.deleted == []
 
 
-def test_what_is_another_ones_is_not_deleted(sweeping: Sweeping) -> None:
+def test_what_another_owner_has_is_not_deleted(sweeping: Sweeping) -> None:
     sweeping.sweeper.take(1)
     sweeping.sweeper.drop()
     sweeping.closed.set()

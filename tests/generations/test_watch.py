@@ -147,7 +147,7 @@ def test_a_deleted_topic_is_gone_and_recreated_when_it_is_made_again(
     wait_until(lambda: watching.poll() == [TopicGone(7, "users", users)])
     assert watching.poll(3) == []
     admin.create_topics([NewTopic(users, 1, 1)])[users].result(timeout=30)
-    wait_until(watching.look)
+    wait_until(watching.poll)
     [made] = watching.reports
     assert isinstance(made, TopicRecreated)
     assert made.old_id != made.new_id
@@ -161,7 +161,7 @@ def test_a_topic_made_again_between_two_looks_is_noticed(
     watching = Watching(wired(broker, new_topic(), accounts))
     admin.delete_topics([accounts])[accounts].result(timeout=30)
     admin.create_topics([NewTopic(accounts, 1, 1)])[accounts].result(timeout=30)
-    wait_until(watching.look)
+    wait_until(watching.poll)
     assert [type(report) for report in watching.reports] == [TopicRecreated]
 
 
@@ -170,7 +170,7 @@ def test_new_partitions_are_noticed(broker: EmbeddedBroker, new_topic: Callable[
     users = new_topic()
     watching = Watching(wired(broker, users, users))
     admin.create_partitions([NewPartitions(users, 3)])[users].result(timeout=30)
-    wait_until(watching.look)
+    wait_until(watching.poll)
     assert watching.reports == [PartitionsGrew(7, name, users, 1, 3) for name in ("users", "accounts")]
 
 

@@ -105,7 +105,7 @@ def test_a_certificate_that_has_expired_and_rights_that_are_taken_away_in_mid_ru
         secured.allow(needed["control"])
         said(running, "are heard again")
         secured.forbid(needed["changelogs"])
-        said(running, "is not read", "NOT_AUTHORIZED", f"on topic 'evertable.{app}.g00000")
+        said(running, "cannot be read", "NOT_AUTHORIZED", f"on topic 'evertable.{app}.g00000")
         secured.records.send(topics[0], [{"userId": "u1", "name": "later", "age": 1}])
         said(running, "The query of generation", "NOT_AUTHORIZED", "Give its user", f"Write on 'evertable.{app}.g00000")
         secured.allow(needed["changelogs"])

@@ -1,4 +1,4 @@
-"""From configuration to a generation that can be started: look at the topics, make the changelog, say what to run."""
+"""Prepares a generation's query: inspects the source topics and creates the changelog, or finds it."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ TIMEOUT_S = 30.0
 
 Extents = dict[int, Extent]
 StartOffsets = tuple[Mapping[int, int], Mapping[int, int]]
-"""For each side, the offset at which each partition was begun."""
+"""For each side, the first offset of each partition that belongs to the generation."""
 
 
 @dataclass(frozen=True)
 class Build:
-    """A generation before its query is started."""
+    """What is needed to start a generation's query and to read its changelog."""
 
     spec: GenerationSpec
     schema: ChangelogSchema
@@ -36,7 +36,10 @@ class Build:
     changelog_partitions: int
 
     def caught_up(self, is_restarted: Callable[[], bool] = lambda: False) -> CaughtUp:
-        """Tells when the changelog has shown what the topics held when the build began."""
+        """Returns a check of whether the changelog has shown the backlog.
+
+        ``is_restarted`` returns whether the query was started more than once.
+        """
         spans = {
             (side, partition): extent.span
             for side in Side
@@ -46,7 +49,7 @@ class Build:
         return CaughtUp(spans, is_restarted)
 
     def reader(self, config: Config) -> ChangelogReader:
-        """Reads the generation's changelog from its beginning."""
+        """Returns a reader of the generation's changelog from its beginning."""
         properties = config.changelog_kafka.for_librdkafka(Role.CONSUMER)
         topic = self.spec.changelog_topic
         return ChangelogReader(properties, topic, self.schema, partitions=self.changelog_partitions)
@@ -64,10 +67,11 @@ def build(
     may_exist: bool = False,
     timeout_s: float = TIMEOUT_S,
 ) -> Build:
-    """Looks at the sources' topics and makes the generation's changelog; raises if a topic is missing.
+    """Inspects the sources' topics and creates the generation's changelog; raises if a topic is missing.
 
-    For ``throttle_s`` it reads what the topics hold now no faster than leaves room for others. ``is_eager`` says that
-    nothing is to be read before it is shown. ``may_exist``: an earlier attempt may have made the changelog.
+    For ``throttle_s``, the query reads the backlog slowly enough to leave resources to others. With ``is_eager``, the
+    generation goes live before the backlog is read. With ``may_exist``, an earlier attempt may have created the
+    changelog.
     """
     clients = admins or AdminPool()
 
@@ -91,7 +95,7 @@ def resume(
     admins: AdminPool | None = None,
     timeout_s: float = TIMEOUT_S,
 ) -> Build:
-    """Takes up a generation that was built before, from the same offsets on; its changelog must still be there."""
+    """Prepares a generation that was built before, from the same offsets; its changelog must still exist."""
     clients = admins or AdminPool()
 
     def find() -> ChangelogTopic:
@@ -111,7 +115,7 @@ def resume(
 def committed_records(
     config: Config, built: Build, ends: Ends, *, timeout_s: float = TIMEOUT_S
 ) -> dict[SourcePartition, int]:
-    """For each source partition, the last of its records that the query has committed, if the topic still has it."""
+    """Returns, for each source partition, the last committed record that the topic still has."""
 
     def find(side: Side, source: Source, spec: SourceSpec) -> dict[SourcePartition, int]:
         properties = config.source_kafka(source).for_librdkafka(Role.CONSUMER)
@@ -156,7 +160,7 @@ def _built(
 
 
 def changelog_topics(config: Config) -> ChangelogTopics:
-    """The changelogs of the configured app."""
+    """Returns the changelogs of the configured app."""
     changelog = config.changelog
     return ChangelogTopics(
         config.changelog_kafka.for_librdkafka(Role.ADMIN),
@@ -168,33 +172,33 @@ def changelog_topics(config: Config) -> ChangelogTopics:
 
 
 def _largest_message(config: Config, admins: AdminPool, timeout_s: float) -> int:
-    """Of both topics, asked for at once."""
+    """Returns the size of the largest message that either source topic may hold."""
 
-    def ask(source: Source) -> int:
+    def request(source: Source) -> int:
         admin = admins.of(config.source_kafka(source).for_librdkafka(Role.ADMIN))
         return largest_message(admin, [source.topic], timeout_s=timeout_s)
 
-    return max(run_concurrently(lambda: ask(config.left), lambda: ask(config.right)))
+    return max(run_concurrently(lambda: request(config.left), lambda: request(config.right)))
 
 
 def _both_extents(
-    config: Config, left: Start, right: Start, beside: Future[ChangelogTopic], timeout_s: float
+    config: Config, left: Start, right: Start, concurrent: Future[ChangelogTopic], timeout_s: float
 ) -> tuple[Extents, Extents]:
-    """Of both topics, looked at at once; returns, or raises, when what is done beside it is over, too."""
+    """Reads the extents of both topics concurrently; returns or raises only when ``concurrent`` is done, too."""
 
-    def look(source: Source, start: Start) -> Extents:
+    def find(source: Source, start: Start) -> Extents:
         properties = config.source_kafka(source).for_librdkafka(Role.CONSUMER)
         return find_extents(properties, source.topic, start, timeout_s=timeout_s)
 
     try:
-        found_left, found_right = run_concurrently(lambda: look(config.left, left), lambda: look(config.right, right))
+        found_left, found_right = run_concurrently(lambda: find(config.left, left), lambda: find(config.right, right))
     finally:
-        wait([beside])
+        wait([concurrent])
     return found_left, found_right
 
 
 def _from(extent: Extent, start: int) -> Extent:
-    """The extent without what lies before ``start``."""
+    """Returns the extent without what lies before ``start``."""
     span = extent.span
     if span is not None:
         span = Span(max(span.first, start), span.last) if start <= span.last else None

@@ -1,4 +1,4 @@
-"""Works out the identity of a generation from its configuration and the topics as they are now."""
+"""Determines the identity of a generation from its configuration and its topics as they are now."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from evertable.kafka.topics import topic_id
 from evertable.state.identity import Identity, SourceIdentity
 
 ENGINE_FORMAT = 2
-"""Of what the keyed operator keeps in its state; another number makes old checkpoints useless."""
+"""The version of the keyed operator's state. Checkpoints of another version cannot be resumed."""
 
 
 def identity_of(
     config: Config, ids: tuple[str | None, str | None], offsets: tuple[Mapping[int, int], Mapping[int, int]]
 ) -> Identity:
-    """The identity of a generation that is built from ``config``, which has the generation's wiring.
+    """Returns the identity of a generation that is built from ``config``, which has the generation's wiring.
 
-    ``ids`` are the topics' (:func:`topic_ids`), asked for *before* the build looked at
-    them: a topic that is made anew in between then looks changed rather than the same. ``offsets`` are those at which
-    the sources begin (:func:`offsets_of`); to look whether a generation can be resumed, the remembered ones.
+    ``ids`` are the topics' ids (:func:`topic_ids`), requested *before* the build reads the topics' offsets, so that a
+    topic that is recreated in between counts as changed. ``offsets`` are those at which the sources begin
+    (:func:`offsets_of`), or the remembered ones when a resume is checked.
     """
     left, right = (
         SourceIdentity(source.topic, topic_id, str(source.start), dict(begin), source.name)
@@ -37,28 +37,28 @@ def identity_of(
 def topic_ids(
     config: Config, admins: AdminPool | None = None, *, timeout_s: float = 30.0
 ) -> tuple[str | None, str | None]:
-    """The ids of the left and the right topic, asked for at once; None where the broker tells none.
+    """Returns the ids of the left and the right topic; None where the broker is too old to have ids.
 
-    TopicNotFoundError names both if both are missing.
+    TopicNotFoundError names both topics if both are missing.
     """
     clients = admins or AdminPool()
 
-    def ask(source: Source) -> str | TopicNotFoundError | None:
+    def request(source: Source) -> str | TopicNotFoundError | None:
         admin = clients.of(config.source_kafka(source).for_librdkafka(Role.ADMIN))
         try:
             return topic_id(admin, source.topic, timeout_s=timeout_s)
         except TopicNotFoundError as error:
             return error
 
-    left, right = run_concurrently(lambda: ask(config.left), lambda: ask(config.right))
+    left, right = run_concurrently(lambda: request(config.left), lambda: request(config.right))
     missing = {str(each): each for each in (left, right) if isinstance(each, TopicNotFoundError)}
-    if missing:  # a topic may be both sides
+    if missing:  # by message: one topic may be both sides
         raise TopicNotFoundError.of([*missing.values()])
     return cast(tuple[str | None, str | None], (left, right))
 
 
 def offsets_of(spec: GenerationSpec) -> tuple[Mapping[int, int], Mapping[int, int]]:
-    """The offsets at which both sources begin."""
+    """Returns the offsets at which both sources begin."""
     return spec.left.start, spec.right.start
 
 

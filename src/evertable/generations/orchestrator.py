@@ -54,7 +54,7 @@ from evertable.generations.source_events import (
 )
 from evertable.generations.stall import ResumeDeadline, StallMonitor
 from evertable.generations.state_writer import StateWriter
-from evertable.generations.status import StatusReporter, said
+from evertable.generations.status import StatusReporter
 from evertable.generations.status_tables import StatusTables, iso, iso_of_ms
 from evertable.generations.watch import TopicWatch
 from evertable.shutdown import Shutdown
@@ -306,7 +306,7 @@ class Orchestrator:
             self._reject(record, verdict, message.answer)
             return
         wiring = verdict.wiring
-        self._status.report("INFO", f"Control message received ({source}), resolved to {said(wiring)}")
+        self._status.report("INFO", f"Control message received ({source}), resolved to {wiring}")
         for warning in verdict.warnings:
             self._status.report("WARN", f"Control message ({source}): {warning}")
         self._open[request] = _Pending(record, verdict.given, verdict.force)
@@ -378,7 +378,7 @@ class Orchestrator:
         self._running[number] = running
         self._swap_began[number] = time.monotonic()
         how = "Resuming" if action.resumed else "Building"
-        self._status.report("INFO", f"{how} generation {number}: {said(action.wiring)}")
+        self._status.report("INFO", f"{how} generation {number}: {action.wiring}")
         self._builds[number] = _work(running.build)
         self._builds[number].add_done_callback(lambda job: self.post(Built(number, _error_of(job))))
 

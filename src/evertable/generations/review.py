@@ -1,4 +1,4 @@
-"""Reviews what a generation has read: does it look like what its configuration expects? Without any I/O."""
+"""Reviews whether what a generation has read looks as its configuration expects; without any I/O."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from evertable.schema.wiring import Wiring
 from evertable.tables.generation import GenerationTables
 
 ENOUGH = 100
-"""Records of a source that are judged before its backlog is read; after that, any number is."""
+"""So many records of a source are needed to judge it before its backlog is read; then one is enough."""
 MUCH_FEWER = 10
-"""A table with less than one row in so many, compared with the one before, is worth a warning."""
+"""A table that has so many times fewer rows than the one before is worth a warning."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,6 @@ class FindingKind(StrEnum):
     NO_MATCHES = "no_matches"
 
 
-HOLDING = frozenset({FindingKind.ALL_REJECTED, FindingKind.NO_KEYS, FindingKind.NO_VALUES})
-
-
 @dataclass(frozen=True)
 class Finding:
     """One thing that looks wrong, about one topic or, without a topic, about the joined table."""
@@ -81,12 +78,12 @@ class Finding:
 
 
 def find_broken_topics(figures: Figures, *, least: int = 1) -> list[Finding]:
-    """Returns the topics of which nothing useful was read; those with fewer than ``least`` records are not judged."""
+    """Returns a finding for each topic of which nothing useful was read, if it has ``least`` records or more."""
     return [finding for source in figures.sources for finding in _broken(source, least)]
 
 
 def compare(now: Figures, before: Figures) -> list[Finding]:
-    """Returns what is fit to be seen and still odd: signs that a swap took the wrong topic."""
+    """Returns signs that a swap took the wrong topic, although its tables can be shown."""
     found: list[Finding] = []
     for source, earlier in zip(now.sources, before.sources, strict=True):
         if source.rows and source.topic != earlier.topic:
@@ -109,28 +106,28 @@ class Review:
     now: Figures
     before: Figures | None
     reasons: tuple[str, ...]
-    """Why it is not to be shown, unless that is forced."""
+    """Why it is held, unless that is overridden."""
     warnings: tuple[str, ...]
 
     @classmethod
     def of(cls, generation: int, wiring: Wiring, now: Figures, before: Figures | None, kept: Wiring) -> Review:
-        """``kept`` stays if this one is held; a source that has the same topic in both is no reason to hold."""
+        """Reviews a generation. If it is held, ``kept`` stays live; a topic that both have is no reason to hold it."""
         topics = zip(now.sources, (kept.left_topic, kept.right_topic), strict=True)
         broken = [finding for source, shown in topics if source.topic != shown for finding in _broken(source, 1)]
         odd = [] if before is None else compare(now, before)
-        told = {finding.topic for finding in broken}
+        reported = {finding.topic for finding in broken}
         return cls(
             generation,
             wiring,
             now,
             before,
             tuple(finding.sentence for finding in broken),
-            tuple(finding.sentence for finding in odd if finding.topic not in told),
+            tuple(finding.sentence for finding in odd if finding.topic not in reported),
         )
 
     @property
     def remark(self) -> str:
-        """All that looks wrong, for whoever asked for the swap; empty if nothing does."""
+        """All that looks wrong, as the reason in the control message's result; empty if nothing does."""
         return " ".join([*self.reasons, *self.warnings])
 
     @property
@@ -138,7 +135,7 @@ class Review:
         return " ".join([*self.reasons, 'To go live with it all the same, send the message again with "force": true.'])
 
     def as_json(self) -> dict[str, Any]:
-        """For ``/api/status``."""
+        """Returns the review as ``/api/status`` has it."""
         before = [None] * len(self.now.sources) if self.before is None else self.before.sources
         return {
             "generation": self.generation,

@@ -63,7 +63,7 @@ def mismatch(remembered: Identity, now: Identity) -> str | None:
             return f"The topic was '{was.topic}' and is '{is_.topic}'."
         if was.topic_id and is_.topic_id and was.topic_id != is_.topic_id:
             return (
-                f"The topic '{is_.topic}' was deleted and made again: its id was {was.topic_id} and is {is_.topic_id}."
+                f"The topic '{is_.topic}' was deleted and recreated: its id was {was.topic_id} and is {is_.topic_id}."
             )
         if was.start != is_.start:
             return f"The start of '{is_.topic}' was {was.start} and is {is_.start}."
