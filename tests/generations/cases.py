@@ -37,7 +37,7 @@ A, B, C = (Wiring(f"users_{name}", f"accounts_{name}", JoinType.LEFT) for name i
 
 
 def live_on(wiring: Wiring, rules: Rules | None = None) -> Lifecycle:
-    """Generation 1, live."""
+    """Returns a lifecycle whose generation 1 is live."""
     life = Lifecycle(rules or Rules())
     life.want(wiring, 0)
     life.started(1, 0)

@@ -30,7 +30,7 @@ ROW = Encoder(SCHEMA).row(RecordOf(Side.LEFT, 0, 3, 0), ["u1", "Ada", 36])
 
 
 class OneRow:
-    """A reader that gives one row, then nothing."""
+    """A reader that returns one row, then nothing."""
 
     def __init__(self) -> None:
         self.positions = {0: 0}
@@ -50,7 +50,7 @@ class OneRow:
 
 
 def test_a_commit_that_a_failed_query_did_not_report_counts_when_it_runs_again(tmp_path: Path) -> None:
-    """It has nothing to replay, so its tables are not stale until the next record comes."""
+    """It then has nothing to replay, so its tables are not stale until the next record."""
     nothing: Any = None
     running = RunningGeneration(nothing, 7, Wiring("l", "r", JoinType.LEFT))
     left, right = SimpleNamespace(topic="l"), SimpleNamespace(topic="r")
