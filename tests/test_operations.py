@@ -124,7 +124,7 @@ CALLS = {
     "state/state_topic.py": {"init_transactions"},
     "generations/forgetting.py": {"delete_topics"},
     "kafka/topics.py": {"describe_topics"},
-    "generations/topics.py": {"list_offsets"},
+    "generations/commits.py": {"list_offsets"},
     "generations/watch.py": {"list_offsets"},
 }
 

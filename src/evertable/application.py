@@ -31,19 +31,19 @@ from evertable.engine.spec import local_path
 from evertable.errors import FencedError
 from evertable.generations.build import changelog_topics
 from evertable.generations.checkpoint_folders import folder_of
+from evertable.generations.context import GenerationContext, GenerationCounters
 from evertable.generations.control_reading import ControlReading
-from evertable.generations.counters import GenerationCounters
 from evertable.generations.events import EventQueue, Message, Stop
 from evertable.generations.missing_topics import missing_topics
 from evertable.generations.orchestrator import Orchestrator, Ports
 from evertable.generations.overview import Board
 from evertable.generations.patience import Patience, StoppedError
 from evertable.generations.requests import ControlRequests
-from evertable.generations.running import GenerationContext, RunningGeneration
+from evertable.generations.running import RunningGeneration
 from evertable.generations.startup import Startup
 from evertable.generations.state_writer import StateWriter
 from evertable.generations.status_tables import DEAD_LETTERS, StatusTables
-from evertable.generations.suggestions import offered
+from evertable.generations.suggestions import selectable_topics
 from evertable.generations.sweeper import Sweeper
 from evertable.generations.watch import TopicWatch
 from evertable.kafka.admin import Admin
@@ -124,7 +124,7 @@ class Application:
             control=self._requests.swap,
             rollback=self._requests.rollback,
             status=lambda: self.board.flow,
-            topics=partial(asyncio.to_thread, offered, self._config),
+            topics=partial(asyncio.to_thread, selectable_topics, self._config),
         )
         async with Server(app, self._config.server) as server:
             self._on_up(server.url)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import TopicCollection
 from confluent_kafka.admin import AdminClient, NewTopic
-from tests.generations.test_identity import identity
+from tests.generations.cases import identity
 from tests.waiting import wait_until
 from typer.testing import CliRunner
 

@@ -16,8 +16,8 @@ from tests.server.viewers import Viewer
 from evertable.changelog.schema import Side
 from evertable.config import JoinType
 from evertable.engine.protocol import EngineEvent, EpochCommitted
+from evertable.generations.commits import changelog_end
 from evertable.generations.feed import Feed
-from evertable.generations.topics import changelog_end
 from evertable.server.live import create_live_app
 from evertable.server.run import ServerThread
 from evertable.tables.catalog import Catalog

@@ -1,4 +1,4 @@
-"""Which folder an app's checkpoints are in: no two apps share one, however they are named."""
+"""No two apps share a checkpoint folder, however they are named."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import pytest
 
 from evertable.engine.spec import local_path
 from evertable.generations.checkpoint_folders import folder_of, name_beside
-from evertable.generations.running import GenerationContext
+from evertable.generations.context import GenerationContext
 
 FIRST = name_beside("demo", "first")
 
 
 def test_the_first_app_of_a_name_takes_the_plain_folder(tmp_path: Path) -> None:
-    """Each keeps its folder over restarts, also if what stands there was written before folders had owners."""
+    """Each keeps its folder over restarts, also if the plain one was written before folders had owners."""
     root = str(tmp_path)
     (tmp_path / "demo" / "g000001").mkdir(parents=True)
     assert "/" not in name_beside("demo", "a/b+c")
@@ -31,7 +31,7 @@ def test_without_ids_there_is_one_folder(tmp_path: Path) -> None:
 
 
 def test_an_app_whose_folder_cannot_be_taken_shares_none(tmp_path: Path) -> None:
-    """As on a full disk. It stays in the folder that it used."""
+    """A full disk is such a case. The app stays in the folder that it used."""
     root = tmp_path / "root"
     root.touch()
     assert folder_of(str(root), "demo", "first") == f"{root}/{FIRST}"
@@ -42,7 +42,7 @@ def test_an_app_whose_folder_cannot_be_taken_shares_none(tmp_path: Path) -> None
 
 
 def test_an_object_store_has_a_folder_for_each_id() -> None:
-    """Old checkpoints stay there: a forgotten app that is started again must not go on from them."""
+    """Old checkpoints stay there: a forgotten app that is started again must not resume from them."""
     assert folder_of("s3a://b/c", "demo", "first") == f"s3a://b/c/{FIRST}"
 
 
@@ -52,6 +52,6 @@ def test_a_folder_is_local_however_it_is_spelled(tmp_path: Path, scheme: str) ->
     context = GenerationContext(nothing, nothing, nothing, f"{scheme}{tmp_path}", nothing, nothing)
     (tmp_path / "g000007").mkdir()
     assert context.checkpoints_left() == [7]
-    context.forget_checkpoint(7)
+    context.delete_checkpoint(7)
     assert context.checkpoints_left() == []
     assert local_path("hdfs://h/c") is None

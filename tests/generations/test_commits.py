@@ -1,4 +1,4 @@
-"""Each commit of a query is completed by where its changelog ended then, if it is still the same changelog."""
+"""Each commit of a query is reported with the end of its changelog, if it is still the same changelog."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ BEFORE = ChangelogEnd("id", {0: 10})
 
 
 @pytest.mark.parametrize("now", [ChangelogEnd("another", {0: 12}), ChangelogEnd("id", {0: 9})])
-def test_a_changelog_that_was_made_again_or_cut_is_not_remembered(now: ChangelogEnd) -> None:
-    """If it were, a resume would find it whole."""
+def test_a_changelog_that_was_recreated_or_truncated_is_a_failure(now: ChangelogEnd) -> None:
+    """If its end were remembered, a resume would take it for complete."""
     answers, seen, failures = [BEFORE, now], list[ChangelogEnd](), list[Exception]()
     commits = Commits(lambda: answers.pop(0), lambda ends, end: seen.append(end), failures.append)
     commits.committed(({0: 1}, {}))

@@ -1,4 +1,4 @@
-"""What a generation leaves on disk goes, also while Spark has not quite let go of it."""
+"""A checkpoint is deleted, also while Spark still writes to it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from evertable.generations.running import GenerationContext
+from evertable.generations.context import GenerationContext
 
 
-def test_a_checkpoint_goes_also_while_a_stopped_task_still_writes(tmp_path: Path) -> None:
+def test_a_checkpoint_is_deleted_while_a_stopped_task_still_writes(tmp_path: Path) -> None:
     nothing: Any = None
     context = GenerationContext(nothing, nothing, nothing, str(tmp_path), nothing, nothing)
     late, begun = Path(context.checkpoint(3)) / "state" / "0", threading.Event()
@@ -26,6 +26,6 @@ def test_a_checkpoint_goes_also_while_a_stopped_task_still_writes(tmp_path: Path
     task = threading.Thread(target=write)
     task.start()
     begun.wait()
-    context.forget_checkpoint(3)
+    context.delete_checkpoint(3)
     task.join()
     assert context.checkpoints_left() == []

@@ -1,4 +1,4 @@
-"""A feed folds what its reader gives, says when that is enough, and ends when it is told to."""
+"""A feed folds what its reader returns, reports when it is caught up, and ends when it is closed."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ RECORDS = placed(packed(sampled(10, number=3)))
 LINES = ModelOperator(SCHEMA, (KEY, KEY)).run(RECORDS)
 
 
-class Given:
-    """A reader of what the test puts in; an exception is raised."""
+class QueueReader:
+    """A reader that returns what the test queued; a queued exception is raised."""
 
     def __init__(self) -> None:
         self.queue: queue.SimpleQueue[Changes | Exception] = queue.SimpleQueue()
@@ -68,99 +68,98 @@ def targets() -> dict[tuple[Side, int], Span]:
     return {place: Span(min(offsets), max(offsets)) for place, offsets in found.items()}
 
 
-def test_the_tables_are_fed_until_they_are_caught_up_and_on() -> None:
-    """It says so once; how far each source has come can be asked."""
-    reader, told = Given(), list[bool]()
+def test_the_tables_are_kept_up_to_date_before_and_after_they_are_caught_up() -> None:
+    """That is reported once; progress and positions are available all the time."""
+    reader, caught_up = QueueReader(), list[bool]()
     tables = GenerationTables(*INPUTS, JoinType.LEFT)
-    feed = Feed(reader, tables, CaughtUp(targets()), on_caught_up=lambda: told.append(feed.is_caught_up))
+    feed = Feed(reader, tables, CaughtUp(targets()), on_caught_up=lambda: caught_up.append(feed.is_caught_up))
     with feed:
         for line in LINES[:-3]:
             reader.queue.put(Decoder(SCHEMA).decode([line]))
         wait_until(lambda: feed.folded == len(LINES) - 3)
-        assert (told, feed.is_caught_up) == ([], False)
+        assert (caught_up, feed.is_caught_up) == ([], False)
         assert 0 < feed.progress.fraction < 1
         assert feed.rate > 0
         reader.queue.put(Decoder(SCHEMA).decode(LINES))
         wait_until(lambda: feed.progress.fraction == 1)
         feed.committed({(Side.LEFT, 0): 1}, {0: reader.read})
-        wait_until(lambda: told == [True])
-        assert feed.rate == 0  # what was there does not count as coming in
+        wait_until(lambda: caught_up == [True])
+        assert feed.rate == 0  # the backlog does not count
         assert feed.positions == {place: span.last + 1 for place, span in targets().items()}
         reader.queue.put(Decoder(SCHEMA).decode(LINES[:5]))
         wait_until(lambda: feed.folded == 2 * len(LINES) + 2)
     should = joined_rows(JoinType.LEFT, expected(JoinType.LEFT, COLUMNS, (KEY, KEY), RECORDS))
     assert sorted(map(str, rows_of(tables.joined))) == sorted(map(str, should.elements()))
-    assert told == [True]
+    assert caught_up == [True]
     assert reader.closed == 1
     assert reader.thread is not None
     assert not reader.thread.is_alive()
 
 
-def test_what_the_engine_committed_counts() -> None:
-    """A record that never shows up (compacted away) is not waited for once the engine is past it."""
-    reader, told = Given(), threading.Event()
+def test_a_record_behind_a_commit_is_not_waited_for() -> None:
+    """It may never appear, because it was compacted away."""
+    reader, caught_up = QueueReader(), threading.Event()
     feed = Feed(reader, GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({(Side.LEFT, 0): Span(0, 1)}))
-    feed._on_caught_up = told.set
+    feed._on_caught_up = caught_up.set
     with feed:
         last = Encoder(SCHEMA).row(SourceRef(Side.LEFT, 0, 1, 0), ["u1", "Ada", 36])
         reader.queue.put(Decoder(SCHEMA).decode([last]))
         wait_until(lambda: feed.positions == {(Side.LEFT, 0): 2})
-        assert not told.is_set()
+        assert not caught_up.is_set()
         feed.committed({(Side.LEFT, 0): 1}, {0: reader.read})
         feed.committed({(Side.LEFT, 0): 2}, {0: reader.read})
-        assert told.wait(30)
+        assert caught_up.wait(30)
 
 
-def test_nobody_is_shown_what_the_engine_has_not_committed_once() -> None:
-    """Its first commit is the longest, and changes wait for it. That a checkpoint holds nothing yet is none."""
-    reader, told = Given(), threading.Event()
+def test_a_feed_is_not_caught_up_before_the_first_commit() -> None:
+    """The first commit takes longest. An empty checkpoint is no commit."""
+    reader, caught_up = QueueReader(), threading.Event()
     tables = GenerationTables(*INPUTS, JoinType.LEFT)
-    with Feed(reader, tables, CaughtUp({(Side.LEFT, 0): Span(0, 0)}), on_caught_up=told.set) as feed:
+    with Feed(reader, tables, CaughtUp({(Side.LEFT, 0): Span(0, 0)}), on_caught_up=caught_up.set) as feed:
         feed.committed({}, {0: reader.read})
         row = Encoder(SCHEMA).row(SourceRef(Side.LEFT, 0, 0, 0), ["u1", "Ada", 36])
         reader.queue.put(Decoder(SCHEMA).decode([row]))
         reader.queue.put(Decoder(SCHEMA).decode([row]))
-        wait_until(lambda: feed.folded == 2)  # by then it has looked behind the first
+        wait_until(lambda: feed.folded == 2)  # by then it has checked after the first
         assert feed.progress.fraction == 1
-        assert not told.is_set()
+        assert not caught_up.is_set()
         feed.committed({(Side.LEFT, 0): 0}, {0: reader.read})
-        assert told.wait(30)
+        assert caught_up.wait(30)
 
 
 @pytest.mark.parametrize("error", [ChangelogError("no such format"), ValueError("a bug")])
 def test_a_changelog_that_cannot_be_read_is_reported(error: Exception) -> None:
     """The tables stay as they are, and can be read."""
-    reader, failures = Given(), list[Exception]()
+    reader, failures = QueueReader(), list[Exception]()
     tables = GenerationTables(*INPUTS, JoinType.LEFT)
-    with Feed(reader, tables, CaughtUp({}), on_failure=failures.append) as feed:
+    with Feed(reader, tables, CaughtUp({}), on_failure=failures.append):
         reader.queue.put(Decoder(SCHEMA).decode(LINES))
         reader.queue.put(error)
         wait_until(lambda: failures == [error])
-        assert feed.failure is error
     assert tables.joined.extent.total > 0
     assert reader.closed == 1
 
 
-def test_kept_out_it_tries_until_it_is_in_again() -> None:
-    """One refusal is not worth a word, and gets a new consumer at once; the next one is told until something comes."""
-    reader, failures = Given(), list[Exception]()
+def test_denied_reads_are_retried_until_access_is_restored() -> None:
+    """The first refusal only leads to a new consumer; the next one is reported until something is read."""
+    reader, failures = QueueReader(), list[Exception]()
     refusal = NotAuthorizedError("Kafka does not allow Read.", "Give its user the right.")
     tables = GenerationTables(*INPUTS, JoinType.LEFT)
     with Feed(reader, tables, CaughtUp({}), on_failure=failures.append) as feed:
         reader.queue.put(refusal)
         wait_until(lambda: reader.reopened == 1)
-        assert feed.kept_out == ""
+        assert feed.read_error == ""
         reader.queue.put(refusal)
-        wait_until(lambda: feed.kept_out == str(refusal))
+        wait_until(lambda: feed.read_error == str(refusal))
         reader.queue.put(Decoder(SCHEMA).decode(LINES))
-        wait_until(lambda: feed.kept_out == "")
+        wait_until(lambda: feed.read_error == "")
     assert (reader.reopened, failures) == (2, [])
     assert tables.joined.extent.total > 0
 
 
 def test_a_commit_counts_once_all_that_was_written_until_then_is_read() -> None:
-    """The offsets behind the last record (markers) count as read; what the reader has not read yet does not."""
-    reader = Given()
+    """Offsets behind the last record (markers) then count as read."""
+    reader = QueueReader()
     with Feed(reader, GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({})) as feed:
         feed.committed({(Side.LEFT, 0): 7}, {0: 1})
         assert feed.positions == {}
@@ -170,9 +169,9 @@ def test_a_commit_counts_once_all_that_was_written_until_then_is_read() -> None:
         wait_until(lambda: feed.positions == {(Side.LEFT, 0): 7})
 
 
-def test_few_commits_are_kept_however_long_the_reader_stands_still() -> None:
+def test_few_commits_are_kept_however_long_the_reader_reads_nothing() -> None:
     """A generation lives for months, and an epoch ends every few seconds."""
-    reader = Given()
+    reader = QueueReader()
     with Feed(reader, GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({})) as feed:
         for end in range(1_000):
             feed.committed({(Side.LEFT, 0): end}, {0: 1 + end})
@@ -180,26 +179,26 @@ def test_few_commits_are_kept_however_long_the_reader_stands_still() -> None:
 
 
 def test_a_resumed_changelog_is_read_to_its_end_before_it_is_shown() -> None:
-    """Also where no source record is left that could be waited for."""
-    reader, told = Given(), threading.Event()
-    resumption = ResumeCheck(ChangelogEnd("id", {0: len(LINES)}), {})
+    """That is so even if no source record is left to wait for."""
+    reader, caught_up = QueueReader(), threading.Event()
+    check = ResumeCheck(ChangelogEnd("id", {0: len(LINES)}), {})
     tables = GenerationTables(*INPUTS, JoinType.LEFT)
-    with Feed(reader, tables, CaughtUp({}), on_caught_up=told.set, resumption=resumption) as feed:
+    with Feed(reader, tables, CaughtUp({}), on_caught_up=caught_up.set, resume_check=check) as feed:
         feed.committed({(Side.LEFT, 0): 1}, {0: len(LINES)})
         for line in LINES[:-1]:
             reader.queue.put(Decoder(SCHEMA).decode([line]))
         wait_until(lambda: feed.folded == len(LINES) - 1)
-        assert not told.is_set()
+        assert not caught_up.is_set()
         reader.queue.put(Decoder(SCHEMA).decode(LINES[-1:]))
-        assert told.wait(30)
+        assert caught_up.wait(30)
 
 
 def test_a_changelog_that_lacks_a_committed_record_is_not_resumed() -> None:
-    """The query would never write it again, and nobody would miss it."""
-    reader, failures = Given(), list[Exception]()
-    resumption = ResumeCheck(ChangelogEnd("id", {0: 1}), {(Side.LEFT, 0): 4})
+    """The query would never write it again."""
+    reader, failures = QueueReader(), list[Exception]()
+    check = ResumeCheck(ChangelogEnd("id", {0: 1}), {(Side.LEFT, 0): 4})
     tables = GenerationTables(*INPUTS, JoinType.LEFT)
-    with Feed(reader, tables, CaughtUp({}), on_failure=failures.append, resumption=resumption):
+    with Feed(reader, tables, CaughtUp({}), on_failure=failures.append, resume_check=check):
         reader.queue.put(
             Decoder(SCHEMA).decode([Encoder(SCHEMA).row(SourceRef(Side.LEFT, 0, 3, 0), ["u1", "Ada", 36])])
         )
@@ -207,9 +206,9 @@ def test_a_changelog_that_lacks_a_committed_record_is_not_resumed() -> None:
     assert "committed offset 4 of partition 0 of the left topic" in str(failures[0])
 
 
-def test_a_feed_may_be_closed_by_what_it_calls() -> None:
-    """Whoever is told of a failure may end it there and then, though it is on the feed's own thread."""
-    reader = Given()
+def test_a_feed_may_be_closed_by_its_own_callback() -> None:
+    """A callback for failures runs on the feed's own thread."""
+    reader = QueueReader()
     feed = Feed(reader, GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({}), on_failure=lambda error: feed.close())
     with feed:
         reader.queue.put(ValueError("a bug"))
@@ -217,7 +216,7 @@ def test_a_feed_may_be_closed_by_what_it_calls() -> None:
     assert reader.closed == 1
 
 
-def test_a_feed_that_never_started_lets_go_of_its_reader() -> None:
-    reader = Given()
+def test_a_feed_that_never_started_closes_its_reader() -> None:
+    reader = QueueReader()
     Feed(reader, GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({})).close()
     assert reader.closed == 1

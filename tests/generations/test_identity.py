@@ -4,41 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
+from tests.generations.cases import OFFSETS, config, identity
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
-from evertable.config import Config
 from evertable.errors import KafkaUnreachableError, TopicNotFoundError
-from evertable.generations.identity import identity_of
-from evertable.generations.topics import topic_ids
+from evertable.generations.identity import identity_of, topic_ids
 from evertable.kafka.admin import Admin
 from evertable.kafka.topics import topic_id
 from evertable.state.identity import Identity, from_json, mismatch, to_json
-
-OFFSETS = {0: 5, 1: 0}, {0: 7}
-
-
-def config(
-    users: dict[str, Any] | None = None, join: str = "left", servers: str = "localhost:9", **more: Any
-) -> Config:
-    accounts = {"topic": "a1", "key": "userId", "columns": {"userId": "string", "balance": "double"}}
-    users = {"topic": "u1", "key": "userId", "columns": {"userId": "string", "age": "long"}, **(users or {})}
-    return Config.model_validate(
-        {
-            "kafka": {"bootstrap.servers": servers},
-            "sources": {"users": users, "accounts": accounts},
-            "join": {"type": join},
-            **more,
-        }
-    )
-
-
-def identity(ids: tuple[str | None, str | None] = ("id-u", "id-a"), **changes: Any) -> Identity:
-    return identity_of(config(**changes), ids, OFFSETS)
 
 
 def test_the_same_configuration_and_topics_agree() -> None:
@@ -65,31 +42,29 @@ def test_an_identity_survives_json() -> None:
         (identity(engine={"trigger": "microbatch"}), "The trigger was realtime and is microbatch."),
     ],
 )
-def test_what_differs_is_said(now: Identity, sentence: str) -> None:
+def test_a_mismatch_names_what_differs(now: Identity, sentence: str) -> None:
     assert mismatch(identity(), now) == sentence
 
 
 def test_a_layout_that_another_version_had_differs() -> None:
-    """Also where this one does not know what it means."""
+    """That is so even for an entry that this version does not know."""
     older = replace(identity(), layout={**identity().layout, "engine format": "0"})
     assert mismatch(older, identity()) == "The engine format was 0 and is 2."
     newer = replace(identity(), layout={**identity().layout, "packing": "b"})
     assert mismatch(newer, identity()) == "The packing was b and is unknown."
 
 
-def test_an_id_that_was_not_told_differs_from_none() -> None:
+def test_an_unknown_id_differs_from_none() -> None:
     assert mismatch(identity((None, None)), identity()) is None
     assert mismatch(identity(), identity((None, None))) is None
 
 
-def test_what_does_not_matter_to_the_rows_is_no_part_of_it() -> None:
+def test_settings_that_do_not_affect_rows_do_not_matter() -> None:
     assert mismatch(identity(), identity(server={"port": 1234}, engine={"interval_s": 20})) is None
 
 
-def test_a_topic_made_again_under_its_name_has_another_id(
-    broker: EmbeddedBroker, new_topic: Callable[..., str]
-) -> None:
-    """Its own stays the same for as long as it is there, however it is asked for."""
+def test_a_recreated_topic_has_another_id(broker: EmbeddedBroker, new_topic: Callable[..., str]) -> None:
+    """An id stays the same as long as its topic exists."""
     properties = {"bootstrap.servers": broker.bootstrap}
     users, accounts = new_topic(partitions=2), new_topic()
     wired = config(users={"topic": users}, servers=broker.bootstrap)
@@ -102,14 +77,14 @@ def test_a_topic_made_again_under_its_name_has_another_id(
     admin.delete_topics([users])[users].result(timeout=30)
     admin.create_topics([NewTopic(users, 2, 1)])[users].result(timeout=30)
 
-    wait_until(lambda: topic_ids(wired) != before)  # brokers learn of it a little later
+    wait_until(lambda: topic_ids(wired) != before)  # brokers notice a little later
     after = topic_ids(wired)
     assert after[1] == before[1]
-    told = mismatch(identity_of(wired, before, OFFSETS), identity_of(wired, after, OFFSETS))
-    assert told == f"The topic '{users}' was deleted and recreated: its id was {before[0]} and is {after[0]}."
+    sentence = mismatch(identity_of(wired, before, OFFSETS), identity_of(wired, after, OFFSETS))
+    assert sentence == f"The topic '{users}' was deleted and recreated: its id was {before[0]} and is {after[0]}."
 
 
-def test_asking_for_a_missing_topic_makes_none(broker: EmbeddedBroker) -> None:
+def test_requesting_the_id_of_a_missing_topic_does_not_create_it(broker: EmbeddedBroker) -> None:
     properties = {"bootstrap.servers": broker.bootstrap}
     with pytest.raises(TopicNotFoundError, match="no topic 'no-such-topic'"):
         topic_id(Admin(properties), "no-such-topic", grace_s=0)

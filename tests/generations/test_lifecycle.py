@@ -8,6 +8,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.generations.cases import A, B, C, live_on
 
 from evertable.generations.lifecycle import (
     MOVES,
@@ -24,17 +25,6 @@ from evertable.generations.lifecycle import (
 )
 from evertable.schema.joins import JoinType
 from evertable.schema.wiring import Wiring
-
-A, B, C = (Wiring(f"users_{name}", f"accounts_{name}", JoinType.LEFT) for name in "abc")
-
-
-def live_on(wiring: Wiring, rules: Rules | None = None) -> Lifecycle:
-    """Generation 1, live."""
-    life = Lifecycle(rules or Rules())
-    life.want(wiring, 0)
-    life.started(1, 0)
-    life.caught_up(1, 0)
-    return life
 
 
 def test_the_first_generation_is_built_warms_and_goes_live() -> None:

@@ -1,4 +1,4 @@
-"""What generations have freed is given back."""
+"""Memory that generations have freed is returned to the system."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ print(grown, resident_mb() - before)
 """
 
 
-def test_what_other_threads_have_freed_goes_back_to_the_system() -> None:
-    said = subprocess.run([sys.executable, "-c", FREED_AND_KEPT], check=True, capture_output=True, text=True).stdout
-    grown, left = map(float, said.split())
+def test_memory_that_other_threads_freed_is_returned_to_the_system() -> None:
+    output = subprocess.run([sys.executable, "-c", FREED_AND_KEPT], check=True, capture_output=True, text=True).stdout
+    grown, left = map(float, output.split())
     assert left < 4 < grown

@@ -18,12 +18,11 @@ from evertable.changelog.schema import Side
 from evertable.config import Config, JoinType
 from evertable.control.messages import ControlMessage, keys_of
 from evertable.errors import NotReadyError
-from evertable.generations.counters import GenerationCounters
+from evertable.generations.context import GenerationContext, GenerationCounters
 from evertable.generations.events import Answer, Built, Committed, EventQueue, Message
 from evertable.generations.lifecycle import Lifecycle, Rules
 from evertable.generations.orchestrator import Orchestrator, Ports
 from evertable.generations.overview import Board
-from evertable.generations.running import GenerationContext
 from evertable.generations.status_tables import LOGS, STATUS, StatusTables
 from evertable.schema.wiring import Wiring
 from evertable.shutdown import Shutdown
@@ -47,12 +46,12 @@ class FakeGeneration:
 
     def __init__(self, number: int, wiring: Wiring, post: Callable[[Any], None]) -> None:
         self.number, self.wiring = number, wiring
-        self.tables = self.feed = self.identity = self.started = self.progress = self.replaced = None
-        self.is_warm = self.is_beside = False
+        self.tables = self.feed = self.identity = self.started = self.progress = self.replaced_figures = None
+        self.is_warm = self.is_beside_live = False
         self.expected_bytes = self.rows = 0
-        self.published = self.created = self.stale = ""
-        self.fresh = 0.0
-        self.troubles: dict[Any, str] = {}
+        self.published = self.created = self.stale_reason = ""
+        self.last_running = 0.0
+        self.source_problems: dict[Any, str] = {}
         self.records: list[Record] = []
         self.changelog_end: ChangelogEnd | None = None
         self.ended = False
@@ -64,7 +63,7 @@ class FakeGeneration:
     def positions(self) -> dict[Any, int]:
         return {}
 
-    def shown(self, _: Config) -> Mapping[str, Any]:
+    def public_tables(self, _: Config) -> Mapping[str, Any]:
         return {}
 
     def give_up(self) -> None: ...

@@ -1,4 +1,4 @@
-"""A step that Kafka did not answer is attempted again: in time, and only while somebody wants it."""
+"""A step that Kafka did not answer is retried until the deadline, or until it is given up."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_each_attempt_is_reported_and_has_more_time_than_the_one_before() -> Non
     assert attempts == [(1, ATTEMPT_S), (2, 2 * ATTEMPT_S), (3, MOST_S), (4, MOST_S), (5, MOST_S)]
 
 
-def test_what_somebody_has_to_mend_is_raised_at_once() -> None:
+def test_an_error_that_is_not_transient_is_raised_at_once() -> None:
     step, attempts = failing(NotAuthorizedError("It does not allow this."))
     with pytest.raises(NotAuthorizedError):
         retried(step, threading.Event(), lambda error: None, delays=at_once)
@@ -67,7 +67,7 @@ def test_the_last_error_is_raised_when_there_is_no_time_for_another_attempt() ->
 
 
 def test_nothing_is_attempted_once_it_is_given_up() -> None:
-    """Also while it waits: the delay here is an hour."""
+    """That includes the wait between attempts: here it is an hour."""
     given_up = threading.Event()
     step, attempts = failing(AWAY, AWAY)
     assert retried(step, given_up, lambda error: given_up.set(), delays=lambda: iter([3600.0] * 3)) is None
@@ -76,8 +76,8 @@ def test_nothing_is_attempted_once_it_is_given_up() -> None:
     assert len(attempts) == 1
 
 
-def test_only_what_is_to_be_read_makes_a_failure_last() -> None:
-    """A full disk does not make anybody see other topics."""
+def test_only_problems_of_the_topics_are_lasting() -> None:
+    """A full disk is no reason to fall back to other topics."""
     assert is_lasting(TopicNotFoundError("users_v9"))
     assert is_lasting(QueryFailedError("It did not start.", reason="TOPIC_NOT_FOUND"))
     assert not is_lasting(QueryFailedError("No space left on device."))

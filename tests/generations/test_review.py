@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.changelog.encoder import Encoder, SourceRef
-from tests.generations.test_lifecycle import live_on
+from tests.generations.cases import live_on
 from tests.reference.histories import COLUMNS
 from tests.tables.contents import INPUTS
 
@@ -16,7 +16,15 @@ from evertable.changelog.decode import Decoder
 from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.config.names import OwnTopics
 from evertable.control.messages import ControlKeys
-from evertable.generations.review import ENOUGH, Figures, Kind, Review, SourceFigures, compare, find_broken_topics
+from evertable.generations.review import (
+    ENOUGH,
+    Figures,
+    FindingKind,
+    Review,
+    SourceFigures,
+    compare,
+    find_broken_topics,
+)
 from evertable.generations.status import StatusReporter
 from evertable.generations.status_tables import LOGS, STATUS, StatusTables
 from evertable.schema.joins import JoinType
@@ -27,7 +35,7 @@ SCHEMA = ChangelogSchema(*COLUMNS, JoinType.LEFT)
 REASON = 'age: "42" is no long'
 
 
-class Told:
+class FilledTables:
     """Tables of a generation that tests fill record by record."""
 
     def __init__(self) -> None:
@@ -52,50 +60,50 @@ class Told:
 
 
 def test_records_that_are_all_rejected() -> None:
-    """Reported with the latest reason, for as long as no row has come."""
-    told = Told()
-    told.rejected(ENOUGH - 1)
-    assert told.found(ENOUGH) == []
-    told.rejected(1, "not JSON")
-    told.rejected(1, "of the other source", Side.RIGHT)
-    assert told.found(ENOUGH) == [
+    """They are reported with the latest reason as long as there is no row."""
+    filled = FilledTables()
+    filled.rejected(ENOUGH - 1)
+    assert filled.found(ENOUGH) == []
+    filled.rejected(1, "not JSON")
+    filled.rejected(1, "of the other source", Side.RIGHT)
+    assert filled.found(ENOUGH) == [
         "All 100 records of 'users_v1' (users) were rejected, the latest because: not JSON. "
         "Compare sources.users.columns with what is sent."
     ]
-    told.rejected(23)
-    assert told.found(ENOUGH)[0].startswith("All 123 records of 'users_v1'")
-    told.rows(1, "u1", "Ada", 36)
-    assert told.found(ENOUGH) == []
+    filled.rejected(23)
+    assert filled.found(ENOUGH)[0].startswith("All 123 records of 'users_v1'")
+    filled.rows(1, "u1", "Ada", 36)
+    assert filled.found(ENOUGH) == []
 
 
 def test_few_records_are_judged_once_the_backlog_is_read() -> None:
-    told = Told()
-    assert told.found() == []
-    told.rejected(1)
-    assert told.found(ENOUGH) == []
-    [sentence] = told.found()
+    filled = FilledTables()
+    assert filled.found() == []
+    filled.rejected(1)
+    assert filled.found(ENOUGH) == []
+    [sentence] = filled.found()
     assert sentence.startswith(f"The only record so far of 'users_v1' (users) was rejected because: {REASON}.")
 
 
 def test_rows_without_a_key() -> None:
-    """A key that is misspelled in the configuration is null in every row, and nothing else shows it."""
-    told = Told()
-    told.rows(ENOUGH, None, "Ada", 36)
-    assert told.found(ENOUGH) == [
+    """A key that is misspelled in the configuration is null in every row."""
+    filled = FilledTables()
+    filled.rows(ENOUGH, None, "Ada", 36)
+    assert filled.found(ENOUGH) == [
         f"None of the 100 rows of 'users_v1' (users) has a value for the key '{INPUTS[0].key}', so nothing can match. "
         "Check that sources.users.key is spelled as in the records."
     ]
-    told.rows(1, "u1", "Ada", 36)
-    assert told.found() == []
+    filled.rows(1, "u1", "Ada", 36)
+    assert filled.found() == []
 
 
 def test_rows_without_a_value_besides_the_key() -> None:
-    told = Told()
-    told.rows(2, "u1", None, None)
-    [sentence] = told.found()
+    filled = FilledTables()
+    filled.rows(2, "u1", None, None)
+    [sentence] = filled.found()
     assert sentence.startswith("None of the 2 rows of 'users_v1' (users) has a value in any column besides the key")
-    told.rows(1, "u1", None, 36)
-    assert told.found() == []
+    filled.rows(1, "u1", None, 36)
+    assert filled.found() == []
 
 
 def figures(users: SourceFigures | None = None, accounts: SourceFigures | None = None, **more: Any) -> Figures:
@@ -108,12 +116,12 @@ def source(name: str = "users", topic: str = "users_v1", rows: int = 1_000, reje
     return SourceFigures(name, topic, "userId", rows, rejected, columns, {})
 
 
-def test_a_sound_swap_draws_no_warning() -> None:
+def test_a_good_swap_has_no_warning() -> None:
     assert compare(figures(source(topic="users_v2", rows=200)), figures()) == []
 
 
-def test_odd_signs_of_a_topic_that_is_new() -> None:
-    """Columns that are always null, far fewer rows, no match; a topic that was on show before is not judged again."""
+def test_warnings_about_a_new_topic() -> None:
+    """They are about null columns, far fewer rows and no match. A topic that was live before is not judged again."""
     odd = source(topic="users_v2", rows=100, age=100)
     found = compare(figures(odd, joined_rows=100), figures())
     assert [finding.sentence for finding in found] == [
@@ -124,7 +132,7 @@ def test_odd_signs_of_a_topic_that_is_new() -> None:
     assert compare(figures(odd), figures(odd)) == []
     [nothing] = compare(figures(source(topic="users_v2"), has_matches=False), figures())
     assert (nothing.kind, nothing.sentence) == (
-        Kind.NO_MATCHES,
+        FindingKind.NO_MATCHES,
         "No row of 'users_v2' matches any row of 'accounts_v1'.",
     )
 
@@ -140,7 +148,7 @@ def test_another_join_may_have_far_fewer_rows() -> None:
 
 
 def test_a_swap_is_held_for_a_new_topic_only() -> None:
-    """Who changes the join over a topic that looked broken before is not stopped by it."""
+    """Another join of a topic that looked broken before is not held."""
     broken = source(topic="users_v2", rows=0, rejected=7)
     was, wanted = (Wiring(topic, "accounts_v1", JoinType.LEFT) for topic in ("users_v1", "users_v2"))
     held = Review.of(5, wanted, figures(broken), figures(), was)
@@ -151,7 +159,7 @@ def test_a_swap_is_held_for_a_new_topic_only() -> None:
 
 
 def test_a_swap_that_exchanges_both_topics_is_held() -> None:
-    """Each topic was on show before, but as the other source, whose columns it does not have."""
+    """Each topic was live before, but as the other source, whose columns it does not have."""
     users, accounts = source(topic="accounts_v1", rows=9, userId=9), source("accounts", "users_v1", rows=0, rejected=7)
     was = Wiring("users_v1", "accounts_v1", JoinType.LEFT)
     wanted = Wiring("accounts_v1", "users_v1", JoinType.LEFT)
@@ -159,69 +167,71 @@ def test_a_swap_that_exchanges_both_topics_is_held() -> None:
 
 
 def test_rejections_are_counted_by_column() -> None:
-    told = Told()
-    told.rejected(2, "WRONG_TYPE: column 'age' wants long, found text")
-    told.rejected(1, "NOT_AN_OBJECT: the value is a list")
-    [users, _] = Figures.of(told.tables).sources
+    filled = FilledTables()
+    filled.rejected(2, "WRONG_TYPE: column 'age' wants long, found text")
+    filled.rejected(1, "NOT_AN_OBJECT: the value is a list")
+    [users, _] = Figures.of(filled.tables).sources
     assert (users.rejected, users.rejected_by_column) == (3, {"age": 2})
 
 
-def test_the_log_says_it_once_and_the_status_as_long_as_it_is_so() -> None:
-    told = Told()
-    display, status_tables, _ = displayed(told)
-    told.rejected(3)
-    display.show()
-    display.show()
-    [(_, level, said)] = status_tables.tables[LOGS].rows()
-    assert (level, said[:31]) == ("WARN", "Generation 1: All 3 records of ")
+def test_a_finding_is_logged_once_and_in_the_status_while_it_lasts() -> None:
+    filled = FilledTables()
+    reporter, status_tables, _ = reporting(filled)
+    filled.rejected(3)
+    reporter.show()
+    reporter.show()
+    [(_, level, message)] = status_tables.tables[LOGS].rows()
+    assert (level, message[:31]) == ("WARN", "Generation 1: All 3 records of ")
     assert (
         status_tables.tables[STATUS]
         .rows()[0][-1]
         .startswith("All 3 records of 'users_v1' (users) were rejected, the latest")
     )
-    told.rows(1, "u1", "Ada", 36)
-    display.show()
+    filled.rows(1, "u1", "Ada", 36)
+    reporter.show()
     assert status_tables.tables[STATUS].rows()[0][-1] == ""
     assert len(status_tables.tables[LOGS].rows()) == 1
 
 
-def test_while_kafka_is_away_tables_are_live_only_as_long_as_rows_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A row that was on its way when the connections died keeps nothing up to date."""
+def test_during_an_outage_tables_are_live_only_while_rows_arrive(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A row that was on its way when the connections died does not make them live."""
     now = 1_000.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
-    display, status_tables, feed = displayed(Told())
+    reporter, status_tables, feed = reporting(FilledTables())
 
     def state() -> object:
-        display.show()
+        reporter.show()
         return status_tables.tables[STATUS].rows()[0][-3]
 
-    display.kafka_is_away("Kafka at k:9092 does not answer.")
+    reporter.set_kafka_outage("Kafka at k:9092 does not answer.")
     assert state() == "stale"
     now += 1
-    feed.newest = now
+    feed.last_fold = now
     assert state() == "live"
     now += 30
     assert state() == "stale"
 
 
-def displayed(told: Told) -> tuple[StatusReporter, StatusTables, Any]:
-    """One live generation on show, and its feed."""
+def reporting(filled: FilledTables) -> tuple[StatusReporter, StatusTables, Any]:
+    """Returns a reporter of one live generation, its tables, and the generation's feed."""
     wiring = Wiring("users_v1", "accounts_v1", JoinType.LEFT)
     keys = ControlKeys("usersTopic", "accountsTopic", OwnTopics("e", "a", ""))
     life, status_tables = live_on(wiring), StatusTables(keys, lambda: None)
     feed = SimpleNamespace(
-        tables=told.tables, is_caught_up=True, is_full=False, kept_out="", newest=1.0, is_replaying=False
+        tables=filled.tables, is_caught_up=True, is_full=False, read_error="", last_fold=1.0, is_replaying=False
     )
     assert life.live is not None
     running: Any = SimpleNamespace(
-        troubles={},
-        replaced=None,
+        source_problems={},
+        replaced_figures=None,
         number=life.live.number,
         wiring=wiring,
         feed=feed,
         rows=0,
-        stale="",
-        fresh=1.0,
+        stale_reason="",
+        last_running=1.0,
         started=None,
         progress=None,
         created="",

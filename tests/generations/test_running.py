@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from tests.changelog.encoder import Encoder, SourceRef
-from tests.engine.specs import spec
 from tests.reference.histories import COLUMNS
 from tests.tables.contents import INPUTS
 from tests.waiting import wait_until
@@ -32,7 +30,7 @@ ROW = Encoder(SCHEMA).row(SourceRef(Side.LEFT, 0, 3, 0), ["u1", "Ada", 36])
 
 
 class OneRow:
-    """A reader that gives one row, then nothing."""
+    """A reader that returns one row, then nothing."""
 
     def __init__(self) -> None:
         self.positions = {0: 0}
@@ -52,11 +50,11 @@ class OneRow:
 
 
 def test_a_commit_that_a_failed_query_did_not_report_counts_when_it_runs_again(tmp_path: Path) -> None:
-    """It has nothing to replay, so its tables are not stale until the next record comes."""
+    """It then has nothing to replay, so its tables are not stale until the next record."""
     nothing: Any = None
     running = RunningGeneration(nothing, 7, Wiring("l", "r", JoinType.LEFT))
-    checkpointed = replace(spec(), left=replace(spec().left, topic="l"), checkpoint=str(tmp_path))
-    built: Any = SimpleNamespace(spec=checkpointed)
+    left, right = SimpleNamespace(topic="l"), SimpleNamespace(topic="r")
+    built: Any = SimpleNamespace(spec=SimpleNamespace(left=left, right=right, checkpoint=str(tmp_path)))
     running.built = built
     with Feed(OneRow(), GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({})) as feed:
         running.feed = feed
@@ -65,7 +63,7 @@ def test_a_commit_that_a_failed_query_did_not_report_counts_when_it_runs_again(t
         for name, text in (("commits/0", "v1\n{}"), ("offsets/0", 'v1\n{}\n{"l":{"0":4}}\n-')):
             (tmp_path / name).parent.mkdir()
             (tmp_path / name).write_text(text)
-        running.failed("Spark ended")
+        running.query_failed("Spark ended")
         assert feed.is_replaying
         running.query_started(Started(7, "q", "r"))
         wait_until(lambda: not feed.is_replaying)

@@ -1,4 +1,4 @@
-"""What ended generations leave behind goes when it may, however long Kafka is away."""
+"""What ended generations leave behind is deleted as soon as possible, however long Kafka is unreachable."""
 
 from __future__ import annotations
 
@@ -13,77 +13,76 @@ from evertable.generations import sweeper as module
 from evertable.generations.sweeper import Sweeper
 
 
-class GenerationContext:
-    """Producers that are closed when told, and a Kafka that may be away."""
+class Sweeping:
+    """A sweeper, with producers that the test closes and a Kafka that may be unreachable."""
 
     def __init__(self) -> None:
         self.closed = threading.Event()
-        self.away = False
+        self.is_unreachable = False
         self.deleted: list[int] = []
-        self.said: list[str] = []
-        self.sweeper = Sweeper(self._wait_released, self._delete, lambda level, message: self.said.append(message))
+        self.logged: list[str] = []
+        self.sweeper = Sweeper(self._wait_released, self._delete, lambda level, message: self.logged.append(message))
         self.sweeper.start()
 
     def _wait_released(self, _generation: int) -> bool:
         return self.closed.wait(30)
 
     def _delete(self, generation: int) -> None:
-        if self.away:
+        if self.is_unreachable:
             raise KafkaUnreachableError("Kafka does not answer.")
         self.deleted.append(generation)
 
 
 @pytest.fixture
-def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[GenerationContext]:
-    monkeypatch.setattr(module, "AGAIN_S", 0.01)
-    made = GenerationContext()
+def sweeping(monkeypatch: pytest.MonkeyPatch) -> Iterator[Sweeping]:
+    monkeypatch.setattr(module, "RETRY_S", 0.01)
+    made = Sweeping()
     yield made
     made.closed.set()
     made.sweeper.close()
 
 
-def test_nothing_is_deleted_before_its_producer_is_closed(context: GenerationContext) -> None:
-    context.sweeper.take(1)
-    context.sweeper.take(2)
-    assert context.deleted == []
-    context.closed.set()
-    wait_until(lambda: context.deleted == [1, 2])
+def test_nothing_is_deleted_before_its_producer_is_closed(sweeping: Sweeping) -> None:
+    sweeping.sweeper.take(1)
+    sweeping.sweeper.take(2)
+    assert sweeping.deleted == []
+    sweeping.closed.set()
+    wait_until(lambda: sweeping.deleted == [1, 2])
 
 
-def test_it_is_tried_until_kafka_is_back_and_told_once(context: GenerationContext) -> None:
-    context.away = True
-    context.closed.set()
-    context.sweeper.take(7)
-    wait_until(lambda: context.said)
-    context.away = False
-    wait_until(lambda: context.deleted == [7])
-    wait_until(lambda: len(context.said) > 1)
-    assert [line.split(": ")[0] for line in context.said] == [
-        "What is left of generation 7 is not deleted yet",
-        "What was left of generation 7 is deleted",
+def test_deleting_is_retried_until_kafka_is_back_and_logged_once(sweeping: Sweeping) -> None:
+    sweeping.is_unreachable = True
+    sweeping.closed.set()
+    sweeping.sweeper.take(7)
+    wait_until(lambda: sweeping.logged)
+    sweeping.is_unreachable = False
+    wait_until(lambda: sweeping.deleted == [7])
+    wait_until(lambda: len(sweeping.logged) > 1)
+    assert [line.split(": ")[0] for line in sweeping.logged] == [
+        "Cannot delete the rest of generation 7 yet",
+        "Deleted the rest of generation 7",
     ]
-    assert context.said[0].startswith("What is left of generation 7 is not deleted yet: ")
 
 
-def test_closing_deletes_what_is_left_but_does_not_wait_for_kafka(context: GenerationContext) -> None:
-    context.closed.set()
-    context.sweeper.take(1)
-    context.sweeper.close()
-    assert context.deleted == [1]
+def test_closing_deletes_what_is_left_but_does_not_wait_for_kafka(sweeping: Sweeping) -> None:
+    sweeping.closed.set()
+    sweeping.sweeper.take(1)
+    sweeping.sweeper.close()
+    assert sweeping.deleted == [1]
 
 
-def test_closing_ends_also_while_kafka_is_away(context: GenerationContext) -> None:
-    context.away = True
-    context.closed.set()
-    context.sweeper.take(1)
-    context.sweeper.close(30)
-    assert not context.sweeper._thread.is_alive()
-    assert context.deleted == []
+def test_closing_returns_while_kafka_is_unreachable(sweeping: Sweeping) -> None:
+    sweeping.is_unreachable = True
+    sweeping.closed.set()
+    sweeping.sweeper.take(1)
+    sweeping.sweeper.close(30)
+    assert not sweeping.sweeper._thread.is_alive()
+    assert sweeping.deleted == []
 
 
-def test_what_is_another_ones_is_not_deleted(context: GenerationContext) -> None:
-    context.sweeper.take(1)
-    context.sweeper.drop()
-    context.closed.set()
-    context.sweeper.close()
-    assert context.deleted == []
+def test_what_another_owner_has_is_not_deleted(sweeping: Sweeping) -> None:
+    sweeping.sweeper.take(1)
+    sweeping.sweeper.drop()
+    sweeping.closed.set()
+    sweeping.sweeper.close()
+    assert sweeping.deleted == []

@@ -1,4 +1,4 @@
-"""Whatever happens to a source's topic is noticed, and told once."""
+"""Each event of a source's topic is reported once."""
 
 from __future__ import annotations
 
@@ -9,93 +9,96 @@ import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 from tests.changelog.producer import produce_to
-from tests.generations.test_identity import config
+from tests.generations.cases import config
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
 from evertable.changelog.caught_up import SourcePartition
 from evertable.changelog.schema import Side
 from evertable.config import Config
-from evertable.generations.identity import identity_of
+from evertable.generations.identity import identity_of, topic_ids
 from evertable.generations.source_events import (
-    Change,
     KafkaLost,
     KafkaRegained,
-    Observed,
+    ObservedTopic,
     PartitionsGrew,
-    Report,
     Rewound,
+    SourceEvent,
     SourceHistory,
     TopicBack,
     TopicGone,
     TopicRecreated,
     Truncated,
+    WatchEvent,
 )
-from evertable.generations.topics import topic_ids
 from evertable.generations.watch import TopicWatch
 
 USERS = 7, "users", "u1"
-NOW = Observed("A", {0: 0, 1: 10}, {0: 5, 1: 20})
+NOW = ObservedTopic("A", {0: 0, 1: 10}, {0: 5, 1: 20})
 
 
 def history(topic_id: str | None = "A") -> SourceHistory:
     return SourceHistory(*USERS, topic_id, {0: 0, 1: 10})
 
 
-def told(of: SourceHistory, now: Observed | None, positions: Mapping[int, int] | None = None) -> list[Change]:
-    return list(of.missing() if now is None else of.found(now, positions or {}))
+def events_of(
+    source: SourceHistory, now: ObservedTopic | None, positions: Mapping[int, int] | None = None
+) -> list[SourceEvent]:
+    return list(source.missing() if now is None else source.found(now, positions or {}))
 
 
-def test_a_topic_that_goes_on_is_nothing_to_tell() -> None:
+def test_new_records_are_no_event() -> None:
     users = history()
-    assert told(users, NOW) == []
-    assert told(users, replace(NOW, ends={0: 50, 1: 60}), {0: 40, 1: 60}) == []
+    assert events_of(users, NOW) == []
+    assert events_of(users, replace(NOW, ends={0: 50, 1: 60}), {0: 40, 1: 60}) == []
 
 
-def test_a_missing_topic_is_told_once_and_so_is_its_return() -> None:
-    """A single miss is not believed."""
+def test_a_missing_topic_and_its_return_are_reported_once() -> None:
+    """A single failed poll is no event."""
     users = history()
-    assert [told(users, now) for now in (None, NOW, None)] == [[], [], []]
-    assert [told(users, now) for now in (None, None, None)] == [[TopicGone(*USERS)], [], []]
-    assert [told(users, now) for now in (NOW, NOW)] == [[TopicBack(*USERS)], []]
+    assert [events_of(users, now) for now in (None, NOW, None)] == [[], [], []]
+    assert [events_of(users, now) for now in (None, None, None)] == [[TopicGone(*USERS)], [], []]
+    assert [events_of(users, now) for now in (NOW, NOW)] == [[TopicBack(*USERS)], []]
 
 
-def test_a_topic_made_again_is_told_once_and_not_measured_by_the_old_positions() -> None:
+def test_a_recreated_topic_is_reported_once_and_old_positions_do_not_apply() -> None:
     users = history()
-    again = Observed("B", {0: 0}, {0: 3})
-    assert told(users, again, {0: 5, 1: 20}) == [TopicRecreated(*USERS, "A", "B")]
-    assert told(users, again, {0: 5, 1: 20}) == []
+    again = ObservedTopic("B", {0: 0}, {0: 3})
+    assert events_of(users, again, {0: 5, 1: 20}) == [TopicRecreated(*USERS, "A", "B")]
+    assert events_of(users, again, {0: 5, 1: 20}) == []
     assert users.lag(again, {0: 5}) == {}
-    assert told(users, replace(again, topic_id="C")) == [TopicRecreated(*USERS, "B", "C")]
+    assert events_of(users, replace(again, topic_id="C")) == [TopicRecreated(*USERS, "B", "C")]
 
 
-def test_more_partitions_are_told_once() -> None:
+def test_more_partitions_are_reported_once() -> None:
     users = history()
     grown = replace(NOW, begins={**NOW.begins, 2: 0}, ends={**NOW.ends, 2: 9})
-    assert told(users, grown) == [PartitionsGrew(*USERS, 2, 3)]
-    assert told(users, grown) == []
+    assert events_of(users, grown) == [PartitionsGrew(*USERS, 2, 3)]
+    assert events_of(users, grown) == []
     assert users.lag(grown, {0: 5, 1: 20}) == {0: 0, 1: 0, 2: 9}
 
 
-def test_what_was_deleted_before_it_was_read_is_told_once_for_each_partition() -> None:
+def test_records_deleted_before_they_were_read_are_reported_once_per_partition() -> None:
     users = history()
     cut = replace(NOW, begins={0: 3, 1: 15})
-    assert told(users, cut, {0: 2, 1: 15}) == [Truncated(*USERS, partition=0, position=2, earliest=3)]
-    assert told(users, cut, {0: 2, 1: 15}) == []
-    assert told(users, cut, {0: 3, 1: 15}) == []
-    assert told(users, replace(cut, begins={0: 5, 1: 15}), {0: 3, 1: 15}) == [Truncated(*USERS, 0, 3, 5)]
+    assert events_of(users, cut, {0: 2, 1: 15}) == [Truncated(*USERS, partition=0, position=2, earliest=3)]
+    assert events_of(users, cut, {0: 2, 1: 15}) == []
+    assert events_of(users, cut, {0: 3, 1: 15}) == []
+    assert events_of(users, replace(cut, begins={0: 5, 1: 15}), {0: 3, 1: 15}) == [Truncated(*USERS, 0, 3, 5)]
 
 
 def test_a_partition_of_which_nothing_was_read_counts_from_its_start() -> None:
-    assert told(history(), replace(NOW, begins={0: 0, 1: 11})) == [Truncated(*USERS, 1, 10, 11)]
+    assert events_of(history(), replace(NOW, begins={0: 0, 1: 11})) == [Truncated(*USERS, 1, 10, 11)]
 
 
-def test_a_partition_that_ends_before_what_was_read_is_told() -> None:
-    """Where Kafka tells no ids, that is how a topic made again may show."""
-    assert told(history(None), Observed(None, {0: 0, 1: 0}, {0: 5, 1: 3}), {0: 5, 1: 20}) == [Rewound(*USERS, 1, 20, 3)]
+def test_a_partition_that_ends_before_its_position_is_reported() -> None:
+    """Without topic ids, that is how a recreated topic may be noticed."""
+    assert events_of(history(None), ObservedTopic(None, {0: 0, 1: 0}, {0: 5, 1: 3}), {0: 5, 1: 20}) == [
+        Rewound(*USERS, 1, 20, 3)
+    ]
 
 
-def test_the_lag_is_what_is_not_in_yet() -> None:
+def test_the_lag_is_the_number_of_unread_offsets() -> None:
     assert history().lag(NOW, {0: 4}) == {0: 1, 1: 10}
     assert history().lag(NOW, {0: 9, 1: 20}) == {0: 0, 1: 0}
 
@@ -104,19 +107,19 @@ def test_the_lag_is_what_is_not_in_yet() -> None:
 
 
 class Watching:
-    """A watch over one generation; ``look`` returns what it reports."""
+    """A watch over one generation; ``poll`` returns what it reports."""
 
     def __init__(self, wired: Config, offsets: Mapping[int, int] | None = None, **timing: float) -> None:
-        self.reports: list[Report] = []
+        self.reports: list[WatchEvent] = []
         self.positions: dict[SourcePartition, int] = {}
         self.watch = TopicWatch(self.reports.append, **timing)
         begin = ({0: 0} if offsets is None else offsets), {0: 0}
         self.watch.add(7, wired, identity_of(wired, topic_ids(wired), begin), lambda: self.positions)
 
-    def look(self, times: int = 1) -> list[Report]:
+    def poll(self, times: int = 1) -> list[WatchEvent]:
         self.reports.clear()
         for _ in range(times):
-            self.watch.look()
+            self.watch.poll()
         return list(self.reports)
 
 
@@ -136,74 +139,74 @@ def own_broker() -> Iterator[EmbeddedBroker]:
         yield running
 
 
-def test_a_deleted_topic_is_gone_and_recreated_when_it_is_made_again(
+def test_a_deleted_topic_and_its_recreation_are_reported(
     broker: EmbeddedBroker, new_topic: Callable[..., str], admin: AdminClient
 ) -> None:
     users = new_topic()
     watching = Watching(wired(broker, users, new_topic()))
-    assert watching.look() == []
+    assert watching.poll() == []
     admin.delete_topics([users])[users].result(timeout=30)
-    wait_until(lambda: watching.look() == [TopicGone(7, "users", users)])
-    assert watching.look(3) == []
+    wait_until(lambda: watching.poll() == [TopicGone(7, "users", users)])
+    assert watching.poll(3) == []
     admin.create_topics([NewTopic(users, 1, 1)])[users].result(timeout=30)
-    wait_until(watching.look)
+    wait_until(watching.poll)
     [made] = watching.reports
     assert isinstance(made, TopicRecreated)
     assert made.old_id != made.new_id
-    assert watching.look(3) == []
+    assert watching.poll(3) == []
 
 
-def test_a_topic_made_again_between_two_looks_is_noticed(
+def test_a_topic_recreated_between_two_polls_is_reported(
     broker: EmbeddedBroker, new_topic: Callable[..., str], admin: AdminClient
 ) -> None:
     accounts = new_topic()
     watching = Watching(wired(broker, new_topic(), accounts))
     admin.delete_topics([accounts])[accounts].result(timeout=30)
     admin.create_topics([NewTopic(accounts, 1, 1)])[accounts].result(timeout=30)
-    wait_until(watching.look)
+    wait_until(watching.poll)
     assert [type(report) for report in watching.reports] == [TopicRecreated]
 
 
-def test_new_partitions_are_noticed(broker: EmbeddedBroker, new_topic: Callable[..., str], admin: AdminClient) -> None:
-    """Two sources that read the same topic are both told."""
+def test_new_partitions_are_reported(broker: EmbeddedBroker, new_topic: Callable[..., str], admin: AdminClient) -> None:
+    """Each of two sources that read the same topic has an event."""
     users = new_topic()
     watching = Watching(wired(broker, users, users))
     admin.create_partitions([NewPartitions(users, 3)])[users].result(timeout=30)
-    wait_until(watching.look)
+    wait_until(watching.poll)
     assert watching.reports == [PartitionsGrew(7, name, users, 1, 3) for name in ("users", "accounts")]
 
 
-def test_records_deleted_before_they_were_read_are_noticed(
+def test_deleted_records_are_reported(
     broker: EmbeddedBroker, new_topic: Callable[..., str], admin: AdminClient
 ) -> None:
     users = new_topic(partitions=2)
     produce_to(broker.bootstrap)(users, [b"{}"] * 10, partition=1)
     watching = Watching(wired(broker, users, new_topic()), offsets={0: 0, 1: 0})
     watching.positions = {(Side.LEFT, 1): 4, (Side.RIGHT, 1): 99}
-    assert watching.look() == []
+    assert watching.poll() == []
     assert watching.watch.lag(7) == {("users", 0): 0, ("users", 1): 6, ("accounts", 0): 0}
     [answer] = admin.delete_records([TopicPartition(users, 1, 8)]).values()
     answer.result(timeout=30)
-    assert watching.look() == [Truncated(7, "users", users, partition=1, position=4, earliest=8)]
-    assert watching.look(2) == []
+    assert watching.poll() == [Truncated(7, "users", users, partition=1, position=4, earliest=8)]
+    assert watching.poll(2) == []
     watching.positions = {(Side.LEFT, 1): 10}
     assert watching.watch.lag(7)["users", 1] == 0
 
 
-def test_a_generation_that_is_no_longer_watched_is_not_looked_at(
+def test_a_removed_generation_is_not_polled(
     broker: EmbeddedBroker, new_topic: Callable[..., str], admin: AdminClient
 ) -> None:
     users = new_topic()
     watching = Watching(wired(broker, users, new_topic()))
-    watching.look()
+    watching.poll()
     watching.watch.remove(7)
     admin.delete_topics([users])[users].result(timeout=30)
-    assert watching.look(3) == []
+    assert watching.poll(3) == []
     assert watching.watch.lag(7) == {}
 
 
-def test_a_broker_that_is_away_is_two_reports(own_broker: EmbeddedBroker) -> None:
-    """On the thread; its topics are neither gone nor back, and the watch ends while the broker is away."""
+def test_an_outage_and_its_end_are_reported_once(own_broker: EmbeddedBroker) -> None:
+    """Its topics have no events meanwhile, and the watch can be closed during an outage."""
     admin = AdminClient({"bootstrap.servers": own_broker.bootstrap})
     for answer in admin.create_topics([NewTopic("u", 1, 1), NewTopic("a", 1, 1)]).values():
         answer.result(timeout=30)

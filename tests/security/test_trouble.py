@@ -24,7 +24,7 @@ from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.config import Config
 from evertable.errors import NotAuthorizedError
 from evertable.generations.identity import identity_of
-from evertable.generations.source_events import Report
+from evertable.generations.source_events import WatchEvent
 from evertable.generations.watch import TopicWatch
 from evertable.schema.columns import Column, ColumnType
 from evertable.schema.joins import JoinType
@@ -105,7 +105,7 @@ def test_a_certificate_that_has_expired_and_rights_that_are_taken_away_in_mid_ru
         secured.allow(needed["control"])
         said(running, "are read again")
         secured.forbid(needed["changelogs"])
-        said(running, "is not read", "NOT_AUTHORIZED", f"on topic 'evertable.{app}.g00000")
+        said(running, "cannot be read", "NOT_AUTHORIZED", f"on topic 'evertable.{app}.g00000")
         secured.records.send(topics[0], [{"userId": "u1", "name": "later", "age": 1}])
         said(running, "The query of generation", "NOT_AUTHORIZED", "Give its user", f"Write on 'evertable.{app}.g00000")
         secured.allow(needed["changelogs"])
@@ -147,7 +147,7 @@ def test_another_cause_is_told_too_while_kafka_is_away(secured: Secured, tmp_pat
     topics, broker = secured.topics("watched"), secured.authority
     secured.allow(*rights("watched", topics).values())
     wired = Config.model_validate(settings("", "watched", topics, tmp_path, kafka=secured.kafka("scram", "wrong")))
-    reports: list[Report] = []
+    reports: list[WatchEvent] = []
     watch = TopicWatch(reports.append)
     everything = {(Side.LEFT, 0): 10, (Side.RIGHT, 0): 20}  # is read: nothing stands still
     watch.add(7, wired, identity_of(wired, (None, None), ({0: 0}, {0: 0})), lambda: everything)
@@ -155,7 +155,7 @@ def test_another_cause_is_told_too_while_kafka_is_away(secured: Secured, tmp_pat
     def seen(times: int) -> list[str]:
         reports.clear()
         for _ in range(times):
-            watch.look()
+            watch.poll()
         return [str(report) for report in reports]
 
     (refused,) = seen(4)

@@ -17,7 +17,7 @@ from confluent_kafka.admin import AdminClient
 from tests.reference.joins import Row, join
 from tests.serving.rig import App
 
-from evertable.generations.running import GenerationContext
+from evertable.generations.context import GenerationContext
 from evertable.schema.joins import JoinType
 from evertable.tables.generation import GenerationTables
 from evertable.tables.table import Snapshot

@@ -42,7 +42,7 @@ def test_a_topic_that_is_cut_before_it_is_read_is_built_anew(
         wait_until(lambda: app.status.get("state") == "live", lambda: str(app.status), 180)  # it is built twice
         assert app.status["generation"] == 2
         assert [row["age"] for row in app.rows("users_ui", sort="age")] == list(range(4, 10))
-        assert any("begins at offset 4 of partition 0, and 0 was to be read next" in line for line in app.logs)
+        assert any("begins at offset 4 of partition 0, but the next offset to read was 0" in line for line in app.logs)
 
 
 def test_a_topic_that_is_made_again_before_it_is_read_is_built_anew(
@@ -70,4 +70,4 @@ def test_a_topic_that_is_made_again_before_it_is_read_is_built_anew(
         assert {row["name"] for row in app.rows("users_ui")} == {f"b {i}" for i in range(30)}
         assert not any("Generation 1 published" in line for line in app.logs)
         reasons = [row["reason"] for row in app.rows("generations", sort="generation")]
-        assert f"The topic '{topics[0]}' was deleted and made again" in reasons[0]
+        assert f"The topic '{topics[0]}' was deleted and recreated" in reasons[0]

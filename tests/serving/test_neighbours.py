@@ -80,8 +80,8 @@ def test_what_waits_on_the_former_control_topic_is_moved_at_the_upgrade(
         assert [again.verdict((0, offset))["result"] for offset in (0, 1)] == ["rejected", "applied"]
         assert len(again.rows("control_raw")) == 2  # the verdicts of the former topic have the same offsets
         assert (
-            f"The control topic is '{own}' now; before, it was '{FORMER_DEFAULT}', which all apps shared. 2 messages "
-            f"that waited there were moved. Send control messages to '{own}', or set control.topic to "
+            f"The control topic is now '{own}'; it was '{FORMER_DEFAULT}', which all apps shared. 2 unread messages "
+            f"were copied. Send control messages to '{own}', or set control.topic to "
             f"'{FORMER_DEFAULT}'." in again.logs
         )
     records.send(FORMER_DEFAULT, [{"joinType": "left"}])

@@ -20,7 +20,7 @@ from evertable.changelog.reader import ChangelogReader
 from evertable.changelog.resumption import ChangelogEnd
 from evertable.errors import KafkaUnreachableError
 from evertable.generations import build, running
-from evertable.generations.topics import changelog_end
+from evertable.generations.commits import changelog_end
 
 
 def sorted_rows(app: App) -> list[str]:

@@ -16,7 +16,7 @@ from tests.serving.trouble import delete_topic, fresh_name, jvm_of, make_topic, 
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
-from evertable.generations import stall_monitor as standstills
+from evertable.generations import stall
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_a_spark_that_hangs_is_started_again(
     with App(config(broker.bootstrap, f"t{uuid.uuid4().hex[:12]}", topics, tmp_path)) as app:
         app.wait_live()
         jvm = jvm_of(app)
-        monkeypatch.setattr(standstills, "RESTART_S", 12.0)
+        monkeypatch.setattr(stall, "RESTART_S", 12.0)
         os.kill(jvm, signal.SIGSTOP)
         records.send(topics[0], [user(100)])
         message = app.wait_for(lambda status: status["state"] == "stale", "stale")["message"]

@@ -102,7 +102,7 @@ def test_what_cannot_go_on_stands_still_until_there_is_another(
     delete_topic(broker.bootstrap, accounts)  # so that nothing can be built
     delete_topic(broker.bootstrap, users)
     make_topic(broker.bootstrap, users, 1)
-    app.wait_for(lambda status: status["state"] == "stale" and "made again" in status["message"], "that it stands")
+    app.wait_for(lambda status: status["state"] == "stale" and "recreated" in status["message"], "that it is stale")
     wait_until(lambda: not context(app).engine.running, "no query")
     tries = sum("TOPIC_NOT_FOUND" in line for line in app.logs)
     Records(broker.bootstrap).send(users, [user(number) for number in range(50)])

@@ -1,4 +1,4 @@
-"""From configuration to a generation that can be started: look at the topics, make the changelog, say what to run."""
+"""Prepares a generation's query: inspects the source topics and creates the changelog, or finds it."""
 
 from __future__ import annotations
 
@@ -22,31 +22,34 @@ from evertable.kafka.admin import AdminPool
 TIMEOUT_S = 30.0
 
 Extents = dict[int, PartitionBacklog]
-Starts = tuple[Mapping[int, int], Mapping[int, int]]
-"""For each side, the offset at which each partition was begun."""
+StartOffsets = tuple[Mapping[int, int], Mapping[int, int]]
+"""For each side, the first offset of each partition that belongs to the generation."""
 
 
 @dataclass(frozen=True)
 class Build:
-    """A generation before its query is started."""
+    """What is needed to start a generation's query and to read its changelog."""
 
     spec: GenerationSpec
     schema: ChangelogSchema
     extents: tuple[Extents, Extents]
     changelog_partitions: int
 
-    def caught_up(self, was_restarted: Callable[[], bool] = lambda: False) -> CaughtUp:
-        """Tells when the changelog has shown what the topics held when the build began."""
+    def caught_up(self, is_restarted: Callable[[], bool] = lambda: False) -> CaughtUp:
+        """Returns a check of whether the changelog has shown the backlog.
+
+        ``is_restarted`` returns whether the query was started more than once.
+        """
         spans = {
             (side, partition): extent.span
             for side in Side
             for partition, extent in self.extents[side].items()
             if extent.span is not None
         }
-        return CaughtUp(spans, was_restarted)
+        return CaughtUp(spans, is_restarted)
 
     def reader(self, config: Config) -> ChangelogReader:
-        """Reads the generation's changelog from its beginning."""
+        """Returns a reader of the generation's changelog from its beginning."""
         properties = config.changelog_kafka.for_librdkafka(Role.CONSUMER)
         topic = self.spec.changelog_topic
         return ChangelogReader(properties, topic, self.schema, partitions=self.changelog_partitions)
@@ -58,16 +61,17 @@ def build(
     topics: ChangelogTopics,
     checkpoint: str,
     *,
-    paced_s: float = 0.0,
-    shown_at_once: bool = False,
+    throttle_s: float = 0.0,
+    is_eager: bool = False,
     admins: AdminPool | None = None,
     may_exist: bool = False,
     timeout_s: float = TIMEOUT_S,
 ) -> Build:
-    """Looks at the sources' topics and makes the generation's changelog; raises if a topic is missing.
+    """Inspects the sources' topics and creates the generation's changelog; raises if a topic is missing.
 
-    For ``paced_s`` it reads what the topics hold now no faster than leaves room for others. ``shown_at_once`` says that
-    nothing is to be read before it is shown. ``may_exist``: an earlier attempt may have made the changelog.
+    For ``throttle_s``, the query reads the backlog slowly enough to leave resources to others. With ``is_eager``, the
+    generation goes live before the backlog is read. With ``may_exist``, an earlier attempt may have created the
+    changelog.
     """
     clients = admins or AdminPool()
 
@@ -78,7 +82,7 @@ def build(
 
     creating = run_in_background(create)
     extents = _both_extents(config, config.left.start, config.right.start, creating, timeout_s)
-    return _built(config, generation, creating.result(), checkpoint, extents, paced_s, shown_at_once=shown_at_once)
+    return _built(config, generation, creating.result(), checkpoint, extents, throttle_s, is_eager=is_eager)
 
 
 def resume(
@@ -86,12 +90,12 @@ def resume(
     generation: int,
     topics: ChangelogTopics,
     checkpoint: str,
-    starts: Starts,
+    starts: StartOffsets,
     *,
     admins: AdminPool | None = None,
     timeout_s: float = TIMEOUT_S,
 ) -> Build:
-    """Takes up a generation that was built before, from the same offsets on; its changelog must still be there."""
+    """Prepares a generation that was built before, from the same offsets; its changelog must still exist."""
     clients = admins or AdminPool()
 
     def find() -> ChangelogTopic:
@@ -111,7 +115,7 @@ def resume(
 def committed_records(
     config: Config, built: Build, ends: Ends, *, timeout_s: float = TIMEOUT_S
 ) -> dict[SourcePartition, int]:
-    """For each source partition, the last of its records that the query has committed, if the topic still has it."""
+    """Returns, for each source partition, the last committed record that the topic still has."""
 
     def find(side: Side, source: Source, spec: SourceSpec) -> dict[SourcePartition, int]:
         properties = config.source_kafka(source).for_librdkafka(Role.CONSUMER)
@@ -130,12 +134,12 @@ def _built(
     changelog: ChangelogTopic,
     checkpoint: str,
     extents: tuple[Extents, Extents],
-    paced_s: float = 0.0,
+    throttle_s: float = 0.0,
     *,
-    shown_at_once: bool = False,
+    is_eager: bool = False,
 ) -> Build:
     left, right = (
-        _source_spec(config, source, found, shown_at_once=shown_at_once)
+        _source_spec(config, source, found, is_eager=is_eager)
         for source, found in zip((config.left, config.right), extents, strict=True)
     )
     spec = GenerationSpec(
@@ -149,14 +153,14 @@ def _built(
         checkpoint=checkpoint,
         trigger=config.engine.trigger.value,
         interval_s=config.engine.interval_s,
-        paced_until_ms=round((time.time() + paced_s) * 1000) if paced_s else 0,
+        paced_until_ms=round((time.time() + throttle_s) * 1000) if throttle_s else 0,
     )
     schema = ChangelogSchema(config.left.columns, config.right.columns, config.join.type)
     return Build(spec, schema, extents, changelog.partitions)
 
 
 def changelog_topics(config: Config) -> ChangelogTopics:
-    """The changelogs of the configured app."""
+    """Returns the changelogs of the configured app."""
     changelog = config.changelog
     return ChangelogTopics(
         config.changelog_kafka.for_librdkafka(Role.ADMIN),
@@ -168,41 +172,41 @@ def changelog_topics(config: Config) -> ChangelogTopics:
 
 
 def _largest_message(config: Config, admins: AdminPool, timeout_s: float) -> int:
-    """Of both topics, asked for at once."""
+    """Returns the size of the largest message that either source topic may hold."""
 
-    def ask(source: Source) -> int:
+    def request(source: Source) -> int:
         admin = admins.of(config.source_kafka(source).for_librdkafka(Role.ADMIN))
         return largest_message(admin, [source.topic], timeout_s=timeout_s)
 
-    return max(run_concurrently(lambda: ask(config.left), lambda: ask(config.right)))
+    return max(run_concurrently(lambda: request(config.left), lambda: request(config.right)))
 
 
 def _both_extents(
-    config: Config, left: Start, right: Start, beside: Future[ChangelogTopic], timeout_s: float
+    config: Config, left: Start, right: Start, concurrent: Future[ChangelogTopic], timeout_s: float
 ) -> tuple[Extents, Extents]:
-    """Of both topics, looked at at once; returns, or raises, when what is done beside it is over, too."""
+    """Reads the extents of both topics concurrently; returns or raises only when ``concurrent`` is done, too."""
 
-    def look(source: Source, start: Start) -> Extents:
+    def find(source: Source, start: Start) -> Extents:
         properties = config.source_kafka(source).for_librdkafka(Role.CONSUMER)
         return find_backlog(properties, source.topic, start, timeout_s=timeout_s)
 
     try:
-        found_left, found_right = run_concurrently(lambda: look(config.left, left), lambda: look(config.right, right))
+        found_left, found_right = run_concurrently(lambda: find(config.left, left), lambda: find(config.right, right))
     finally:
-        wait([beside])
+        wait([concurrent])
     return found_left, found_right
 
 
 def _from(extent: PartitionBacklog, start: int) -> PartitionBacklog:
-    """The extent without what lies before ``start``."""
+    """Returns the extent without what lies before ``start``."""
     span = extent.span
     if span is not None:
         span = Span(max(span.first, start), span.last) if start <= span.last else None
     return PartitionBacklog(start, span)
 
 
-def _source_spec(config: Config, source: Source, extents: Extents, *, shown_at_once: bool) -> SourceSpec:
-    past = {partition: extent.span.last for partition, extent in extents.items() if extent.span}
+def _source_spec(config: Config, source: Source, extents: Extents, *, is_eager: bool) -> SourceSpec:
+    backlog_ends = {partition: extent.span.last for partition, extent in extents.items() if extent.span}
     return SourceSpec(
         name=source.name,
         topic=source.topic,
@@ -210,5 +214,5 @@ def _source_spec(config: Config, source: Source, extents: Extents, *, shown_at_o
         columns=source.columns,
         start={partition: extent.start for partition, extent in extents.items()},
         kafka=config.source_kafka(source).for_java(Role.CONSUMER),
-        past={} if shown_at_once else past,
+        past={} if is_eager else backlog_ends,
     )

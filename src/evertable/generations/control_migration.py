@@ -13,28 +13,28 @@ from evertable.state.records import ControlOffset
 
 
 def move_messages(former: Mapping[int, ControlOffset], own: ControlTopic, writer: Writer) -> str:
-    """Copies what waits on the former topic to the app's own, and returns a warning for the log.
+    """Copies unread messages of the former topic to the app's own, and returns a warning for the log.
 
-    Messages keep their timestamps, so they count before newer ones. Moving them twice, after a crash, changes nothing.
-    KafkaUnreachableError.
+    Messages keep their timestamps, so they count before newer ones. Copying them twice, after a crash, changes nothing.
+    Raises KafkaUnreachableError.
     """
-    waiting = _waiting(ControlTopic(own.kafka, FORMER_DEFAULT), former)
-    if waiting is None:
-        return f"The control topic is '{own.name}' now; what it was before is not known. Send control messages there."
-    moved = f" {len(waiting)} messages that waited there were moved." if waiting else ""
+    unread = _read_unread(ControlTopic(own.kafka, FORMER_DEFAULT), former)
+    if unread is None:
+        return f"The control topic is now '{own.name}'; the former one is unknown. Send control messages there."
+    copied = f" {len(unread)} unread messages were copied." if unread else ""
     try:
-        for message in waiting:
+        for message in unread:
             writer.copy(message)
     except ControlReadOnlyError as error:
-        moved = f" {len(waiting)} messages that waited there were not moved; send them again. {error}"
+        copied = f" {len(unread)} unread messages could not be copied; send them again. {error}"
     return (
-        f"The control topic is '{own.name}' now; before, it was '{FORMER_DEFAULT}', which all apps shared.{moved} "
+        f"The control topic is now '{own.name}'; it was '{FORMER_DEFAULT}', which all apps shared.{copied} "
         f"Send control messages to '{own.name}', or set control.topic to '{FORMER_DEFAULT}'."
     )
 
 
-def _waiting(topic: ControlTopic, former: Mapping[int, ControlOffset]) -> list[ControlMessage] | None:
-    """Returns the messages that were not read yet; None if this is not the topic that was read, or it is gone."""
+def _read_unread(topic: ControlTopic, former: Mapping[int, ControlOffset]) -> list[ControlMessage] | None:
+    """Returns the messages that were not read yet; None if the topic that was read no longer exists."""
     try:
         topic_id = topic.describe().id
         if any(None not in (each.topic_id, topic_id) and each.topic_id != topic_id for each in former.values()):

@@ -11,7 +11,7 @@ from typing import Any
 from evertable.changelog.resumption import ChangelogEnd
 from evertable.control.messages import ControlMessage, Resolved
 from evertable.engine.protocol import EngineEvent
-from evertable.generations.source_events import Report
+from evertable.generations.source_events import WatchEvent
 
 Answer = Future[Mapping[str, Any]]
 
@@ -85,7 +85,7 @@ class Stop:
 
 
 OrchestratorEvent = (
-    Message | Checked | Built | Warm | Published | Committed | Broken | Ended | EngineEvent | Report | Stop
+    Message | Checked | Built | Warm | Published | Committed | Broken | Ended | EngineEvent | WatchEvent | Stop
 )
 
 

@@ -1,4 +1,4 @@
-"""The feed: reads a generation's changelog and folds it into its tables, on a thread of its own."""
+"""Reads a generation's changelog and folds it into its tables, on a thread of its own."""
 
 from __future__ import annotations
 
@@ -17,27 +17,29 @@ from evertable.changelog.resumption import ResumeCheck
 from evertable.errors import KafkaAccessError
 from evertable.tables.generation import GenerationTables
 
-PACE_S = 0.01
-"""Between two small batches: reading costs by the batch, and viewers are told no more often than that."""
-LARGE = 1_000
+BATCH_PAUSE_S = 0.01
+"""The pause between two small batches: each batch has a fixed cost, and viewers need no more updates than that."""
+LARGE_BATCH = 1_000
+"""After a batch of so many records, the next one is read at once."""
 POLL_S = 0.1
 FULL_S = 0.5
+"""The pause while the tables may not grow."""
 SAMPLE_S = 1.0
 RATE_SAMPLES = 6
-AGAIN_S = 2.0
-"""Between two tries to read a changelog from which we are kept out."""
-WELL_S = 10.0
-"""After a try that nothing was said against for so long we are in again."""
+RETRY_S = 2.0
+"""The pause between attempts to read a changelog that Kafka refuses to give us."""
+RECOVERED_S = 10.0
+"""Without a refusal for so long, access counts as restored."""
 
 log = structlog.get_logger()
 
 
 Commit = tuple[Mapping[SourcePartition, int], Mapping[int, int]]
-"""What the engine has committed, by source partition, and where the changelog ended then."""
+"""The source offsets that an epoch has committed, and where the changelog ended then."""
 
 
 class Reader(Protocol):
-    """What a feed needs of a ChangelogReader; it must be used by one thread only."""
+    """What a feed needs of a ChangelogReader. It must be used by one thread only."""
 
     @property
     def positions(self) -> dict[int, int]: ...
@@ -52,10 +54,10 @@ class Reader(Protocol):
 class Feed:
     """Keeps a generation's tables up to date until it is closed. It owns the reader.
 
-    ``on_caught_up`` is called once, when the tables hold all that the topics held at the build and the engine has
-    committed an epoch: the first commit is the longest, and nobody should watch it. ``on_failure`` is called if the
-    changelog cannot be read on, after which the tables stay as they are. Both on the feed's thread. While ``has_room``
-    says no, nothing is read. Kept out of Kafka, it tries until it is in again.
+    ``on_caught_up`` is called once, when the tables hold the backlog and the engine has committed an epoch: the first
+    commit takes longest, and viewers should not have to wait for it. ``on_failure`` is called if the changelog can no
+    longer be read; the tables then stay as they are. Both are called on the feed's thread. Nothing is read while
+    ``has_room`` returns False. If Kafka denies access, reading is retried until access is restored.
     """
 
     def __init__(
@@ -67,47 +69,44 @@ class Feed:
         on_caught_up: Callable[[], None] = lambda: None,
         on_failure: Callable[[Exception], None] = lambda error: None,
         has_room: Callable[[], bool] = lambda: True,
-        resumption: ResumeCheck | None = None,
-        pace_s: float = PACE_S,
+        resume_check: ResumeCheck | None = None,
     ) -> None:
         self.tables = tables
         self.folded = 0
-        """Changelog records."""
-        self.failure: Exception | None = None
+        """How many changelog records were folded."""
         self.is_full = False
-        self.kept_out = ""
-        """Why nothing can be read for now; empty if it can. A single refusal, as at a change of tokens, is none."""
-        self.newest = time.monotonic()
-        """When something was last folded."""
-        self._rates: deque[tuple[float, int]] = deque([(self.newest, 0)], maxlen=RATE_SAMPLES)
+        self.read_error = ""
+        """Why Kafka denies reading at the moment, or empty. The first refusal, as at a new token, is ignored."""
+        self.last_fold = time.monotonic()
+        """The monotonic time at which records were last folded."""
+        self._rates: deque[tuple[float, int]] = deque([(self.last_fold, 0)], maxlen=RATE_SAMPLES)
         self._reader = reader
         self._caught_up = caught_up
         self._on_caught_up = on_caught_up
         self._on_failure = on_failure
         self._has_room = has_room
-        self._pace_s = pace_s
-        self._resumption = resumption
+        self._resume_check = resume_check
         self._lock = threading.Lock()
         self._unread_commits: list[Commit] = []
-        """Commits whose records are not all read yet: the first of them, and the newest."""
+        """Commits whose records are not all read yet: only the first and the newest."""
         self._passed: dict[SourcePartition, int] = {}
         self._has_commit = False
         self._reached = SourcePositions()
         self._replayed: SourcePositions | None = None
         self._replays_to: dict[SourcePartition, int] = {}
-        self._told = False
-        self._refused_s: float | None = None
-        self._reopens = False
+        self._is_caught_up = False
+        self._last_refusal: float | None = None
+        self._should_reopen = False
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="evertable-feed", daemon=True)
 
     @property
     def is_caught_up(self) -> bool:
-        return self._told
+        return self._is_caught_up
 
     @property
     def progress(self) -> CatchUpProgress:
-        """On the way to being caught up."""
+        """How much of the backlog is in the tables."""
         with self._lock:
             return self._caught_up.progress
 
@@ -120,10 +119,10 @@ class Feed:
 
     @property
     def positions(self) -> dict[SourcePartition, int]:
-        """For each source partition, the offset behind what is in the tables.
+        """For each source partition, the next offset that is not in the tables yet.
 
-        Behind the last record, or where the query has committed what is no record (transaction markers, gaps), once
-        everything that it wrote until then has been read.
+        That is behind the last record folded. It is behind offsets that are no records (transaction markers, gaps) once
+        the query has committed them and all that it wrote until then has been read.
         """
         with self._lock:
             reached = self._reached.ends
@@ -136,21 +135,21 @@ class Feed:
         return self
 
     def committed(self, ends: Mapping[SourcePartition, int], changelog_end: Mapping[int, int]) -> None:
-        """The engine has committed an epoch that ends before these source offsets; its changelog ended there then."""
+        """Notes that an epoch was committed: the next source offsets, and where the changelog ended then."""
         with self._lock:
             self._has_commit |= bool(ends)
             self._caught_up.committed(ends, changelog_end)
-            self._unread_commits[1:] = [(ends, changelog_end)]  # all between the first and the newest can be skipped
+            self._unread_commits[1:] = [(ends, changelog_end)]  # those between can be skipped
             self._pass_commits()
 
     def replay(self) -> None:
-        """The query has failed: what it wrote since its last commit it will write again, and perhaps more."""
+        """Notes that the query has failed: it will write again at least what it wrote since its last commit."""
         with self._lock:
             self._replayed, self._replays_to = SourcePositions(), self._reached.ends
 
     @property
     def is_replaying(self) -> bool:
-        """Whether the query has yet to come back to where it was when it failed."""
+        """Whether the query has not yet reached the offsets at which it failed."""
         with self._lock:
             if self._replayed is None:
                 return False
@@ -161,8 +160,8 @@ class Feed:
             return False
 
     def reconnect(self) -> None:
-        """Nothing comes: reads on with a new consumer, for the connection may be dead."""
-        self._reopens = True
+        """Continues with a new consumer, because the connection may be dead."""
+        self._should_reopen = True
 
     def _pass_commits(self) -> None:
         positions = self._reader.positions
@@ -174,7 +173,7 @@ class Feed:
             del self._unread_commits[0]
 
     def close(self) -> None:
-        """Ends the thread, then lets go of the reader. Called on the feed's own thread, it does so soon after."""
+        """Ends the thread, which then closes the reader. On the feed's own thread it returns before that."""
         self._closing.set()
         if self._thread.ident is None:
             self._reader.close()
@@ -200,14 +199,13 @@ class Feed:
                 changes = self._poll()
                 if changes is not None:
                     self._fold(changes)
-                self._look_if_caught_up()
+                self._check_caught_up()
                 if started > self._rates[-1][0] + SAMPLE_S:
                     with self._lock:
                         self._rates.append((started, self.folded))
-                if changes is not None and changes.records < LARGE:
-                    self._closing.wait(started + self._pace_s - time.monotonic())
-        except Exception as error:  # whoever owns the generation decides what becomes of it
-            self.failure = error
+                if changes is not None and changes.records < LARGE_BATCH:
+                    self._closing.wait(started + BATCH_PAUSE_S - time.monotonic())
+        except Exception as error:  # the owner of the generation decides what to do
             log.warning("feed_failed", error=str(error))
             self._on_failure(error)
         finally:
@@ -215,25 +213,25 @@ class Feed:
 
     def _poll(self) -> Changes | None:
         try:
-            if self._reopens:
+            if self._should_reopen:
                 self._reader.reopen()
-                self._reopens = False
+                self._should_reopen = False
             changes = self._reader.poll(POLL_S)
         except KafkaAccessError as error:
-            if self._refused_s is not None:
-                self.kept_out = str(error)
-                self._closing.wait(AGAIN_S)
-            self._refused_s, self._reopens = time.monotonic(), True
+            if self._last_refusal is not None:
+                self.read_error = str(error)
+                self._closing.wait(RETRY_S)
+            self._last_refusal, self._should_reopen = time.monotonic(), True
             return None
-        if self._refused_s is not None and (changes or time.monotonic() > self._refused_s + WELL_S):
-            self.kept_out, self._refused_s = "", None
+        if self._last_refusal is not None and (changes or time.monotonic() > self._last_refusal + RECOVERED_S):
+            self.read_error, self._last_refusal = "", None
         return changes
 
     def _fold(self, changes: Changes) -> None:
         self.tables.fold(changes)
         with self._lock:
             self.folded += changes.records
-            self.newest = time.monotonic()
+            self.last_fold = time.monotonic()
             self._reached.add(changes)
             if self._replayed is not None:
                 self._replayed.add(changes)
@@ -241,18 +239,18 @@ class Feed:
             self._caught_up.read_to(self._reader.positions)
             self._pass_commits()
 
-    def _look_if_caught_up(self) -> None:
-        if self._told:
+    def _check_caught_up(self) -> None:
+        if self._is_caught_up:
             return
-        if self._resumption is not None:
+        if self._resume_check is not None:
             with self._lock:
                 shown = self._reached.ends
-            if not self._resumption.is_read(self._reader.positions, shown):
+            if not self._resume_check.is_read(self._reader.positions, shown):
                 return
-            self._resumption = None
+            self._resume_check = None
         if self._caught_up.is_done and self._has_commit:
-            self._told = True
+            self._is_caught_up = True
             with self._lock:
-                self._rates.clear()  # from here on it is what comes in that counts, not what was there
+                self._rates.clear()  # from here on, the rate is that of new records, without the backlog
                 self._rates.append((time.monotonic(), self.folded))
             self._on_caught_up()

@@ -29,11 +29,11 @@ _GENERATION = re.compile(r"g[0-9]{6,}")
 
 @dataclass(frozen=True)
 class OwnedResources:
-    """What one app owns, and what it does not but a reader may expect."""
+    """What one app owns, and what it does not own although a reader may expect it."""
 
     topics: tuple[str, ...]
     files: tuple[Path, ...]
-    """Folders of checkpoints and the log, on this machine."""
+    """Checkpoint folders and the log, on this machine."""
     kept: tuple[str, ...]
     """Sentences about what is not deleted."""
 
@@ -42,7 +42,7 @@ class OwnedResources:
 
 
 def belongings(app: InstalledApp, others: Iterable[InstalledApp], state_id: str | None) -> OwnedResources:
-    """Finds what the app owns, whose state topic has that id; a topic that another app reads is not among it."""
+    """Finds what the app owns whose state topic has that id. A topic that another app reads is kept."""
     users = {topic: next((other.name for other in others if other.uses(topic)), "") for topic in app.topics}
     kept = [f"Topic {topic}: the app '{other}' reads it." for topic, other in users.items() if other]
     control = {record.topic for record in app.state.control.values()} - {"", *app.topics}
@@ -53,21 +53,21 @@ def belongings(app: InstalledApp, others: Iterable[InstalledApp], state_id: str 
     if checkpoint and (where is None or not where.exists()):
         kept.append(f"Checkpoint {checkpoint}: it is not on this machine.")
     plain = state_dir() / "checkpoints" / app.name
-    if _is_another_ones(plain, state_id):
+    if _has_another_owner(plain, state_id):
         kept.append(f"Folder {plain}: its owner is an app of that name on another Kafka, or one whose state is gone.")
     return OwnedResources(tuple(topic for topic, other in users.items() if not other), tuple(files), tuple(kept))
 
 
 def local_files(app: str, state: AppState, state_id: str | None) -> list[Path]:
-    """The checkpoints of the app's generations and its log, as far as they are on this machine."""
-    if app in (".", ".."):  # those are folders of all apps
+    """Returns the checkpoints of the app's generations and its log, if they are on this machine."""
+    if app in (".", ".."):  # these are folders of all apps
         return []
     root = state_dir()
     plain, log = root / "checkpoints" / app, root / app / "spark.log"
     folders = {folder for folder in (checkpoint_folder(app, state), plain) if folder}
     if state_id:
         folders |= {folder.with_name(name_beside(app, state_id)) for folder in folders}
-    own = [folder for folder in folders if not _is_another_ones(folder, state_id)]
+    own = [folder for folder in folders if not _has_another_owner(folder, state_id)]
     found = [path for folder in own if folder.is_dir() for path in folder.iterdir() if _GENERATION.fullmatch(path.name)]
     marks = {owner_file(folder.parent, app) for folder in own if folder.name == app}
     rest = [*sorted(marks), *([log] if plain in own else [])]
@@ -75,19 +75,19 @@ def local_files(app: str, state: AppState, state_id: str | None) -> list[Path]:
 
 
 def checkpoint_folder(app: str, state: AppState) -> Path | None:
-    """The folder of the app's checkpoints by its state; None if that is not on this machine."""
+    """Returns the folder of the app's checkpoints by its state; None if it is not on this machine."""
     checkpoint = local_path(state.live.checkpoint) if state.live else None
     folder = checkpoint.parent if checkpoint else None
     return folder if folder and folder.name.partition("@")[0] == app and folder.is_dir() else None
 
 
-def _is_another_ones(folder: Path, state_id: str | None) -> bool:
-    """Whether it is the folder that an app of the same name has taken, whose state is another topic."""
+def _has_another_owner(folder: Path, state_id: str | None) -> bool:
+    """Returns whether an app of the same name with another state topic has taken the folder."""
     return owner(folder.parent, folder.name) not in (None, state_id)
 
 
 def delete_files(files: Iterable[Path]) -> None:
-    """Deletes these, and the folders around them that become empty."""
+    """Deletes these, and their folders that become empty."""
     for path in files:
         if path.is_dir():
             shutil.rmtree(path)

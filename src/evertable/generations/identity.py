@@ -1,26 +1,31 @@
-"""Works out the identity of a generation from its configuration and the topics as they are now."""
+"""Determines the identity of a generation from its configuration and its topics as they are now."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
+from evertable.background import run_concurrently
 from evertable.changelog.schema import VERSION
-from evertable.config import Config, Source
+from evertable.config import Config, Role, Source
 from evertable.engine.spec import GenerationSpec
+from evertable.errors import TopicNotFoundError
+from evertable.kafka.admin import AdminPool
+from evertable.kafka.topics import topic_id
 from evertable.state.identity import Identity, SourceIdentity
 
 ENGINE_FORMAT = 2
-"""Of what the keyed operator keeps in its state; another number makes old checkpoints useless."""
+"""The version of the keyed operator's state. Checkpoints of another version cannot be resumed."""
 
 
 def identity_of(
     config: Config, ids: tuple[str | None, str | None], offsets: tuple[Mapping[int, int], Mapping[int, int]]
 ) -> Identity:
-    """The identity of a generation that is built from ``config``, which has the generation's wiring.
+    """Returns the identity of a generation that is built from ``config``, which has the generation's wiring.
 
-    ``ids`` are the topics' (:func:`evertable.kafka.topics.topic_ids`), asked for *before* the build looked at
-    them: a topic that is made anew in between then looks changed rather than the same. ``offsets`` are those at which
-    the sources begin (:func:`offsets_of`); to look whether a generation can be resumed, the remembered ones.
+    ``ids`` are the topics' ids (:func:`topic_ids`), requested *before* the build reads the topics' offsets, so that a
+    topic that is recreated in between counts as changed. ``offsets`` are those at which the sources begin
+    (:func:`offsets_of`), or the remembered ones when a resume is checked.
     """
     left, right = (
         SourceIdentity(source.topic, topic_id, str(source.start), dict(begin), source.name)
@@ -29,8 +34,31 @@ def identity_of(
     return Identity(left, right, _layout(config))
 
 
+def topic_ids(
+    config: Config, admins: AdminPool | None = None, *, timeout_s: float = 30.0
+) -> tuple[str | None, str | None]:
+    """Returns the ids of the left and the right topic; None where the broker is too old to have ids.
+
+    TopicNotFoundError names both topics if both are missing.
+    """
+    clients = admins or AdminPool()
+
+    def request(source: Source) -> str | TopicNotFoundError | None:
+        admin = clients.of(config.source_kafka(source).for_librdkafka(Role.ADMIN))
+        try:
+            return topic_id(admin, source.topic, timeout_s=timeout_s)
+        except TopicNotFoundError as error:
+            return error
+
+    left, right = run_concurrently(lambda: request(config.left), lambda: request(config.right))
+    missing = {str(each): each for each in (left, right) if isinstance(each, TopicNotFoundError)}
+    if missing:  # by message: one topic may be both sides
+        raise TopicNotFoundError.of([*missing.values()])
+    return cast(tuple[str | None, str | None], (left, right))
+
+
 def offsets_of(spec: GenerationSpec) -> tuple[Mapping[int, int], Mapping[int, int]]:
-    """The offsets at which both sources begin."""
+    """Returns the offsets at which both sources begin."""
     return spec.left.start, spec.right.start
 
 

@@ -14,7 +14,6 @@ from evertable.errors import NotReadyError
 from evertable.generations.events import Answer, Checked, EventQueue, Message
 from evertable.generations.lifecycle import Lifecycle
 from evertable.generations.state_writer import StateWriter
-from evertable.generations.status import said
 from evertable.generations.status_tables import StatusTables, iso_of_ms
 from evertable.schema.wiring import Wiring
 from evertable.state.records import ControlOffset, ControlResult
@@ -156,7 +155,7 @@ class MessageQueue:
             self._reject(record, verdict, message.answer)
             return
         source = _source(record)
-        self._status.report("INFO", f"Control message received ({source}), resolved to {said(verdict.wiring)}")
+        self._status.report("INFO", f"Control message received ({source}), resolved to {verdict.wiring}")
         for warning in verdict.warnings:
             self._status.report("WARN", f"Control message ({source}): {warning}")
         request = self._accept(record, verdict)

@@ -8,7 +8,7 @@ from evertable.background import run_concurrently
 from evertable.changelog.schema import Side
 from evertable.config import Config, Role
 from evertable.errors import EvertableError, TopicNotFoundError
-from evertable.generations.suggestions import suggested
+from evertable.generations.suggestions import with_suggestions
 from evertable.kafka.admin import AdminPool
 from evertable.kafka.topics import topic_id
 from evertable.shutdown import Shutdown
@@ -27,7 +27,7 @@ def missing_topics(config: Config, shutdown: Shutdown, topics: Mapping[Side, str
         try:
             topic_id(admins.of(properties), topic, timeout_s=timeout_s)
         except TopicNotFoundError as missing:
-            return suggested(missing, properties, config.own_topics).sentences
+            return with_suggestions(missing, properties, config.own_topics).sentences
         except EvertableError:
             return ""
         return ""

@@ -20,6 +20,7 @@ from evertable.background import run_in_background
 from evertable.control.messages import keys_of
 from evertable.engine.protocol import Died, EngineEvent, EpochCommitted, Failed, Started
 from evertable.errors import EvertableError, NotEnoughMemoryError, NotEnoughSlotsError
+from evertable.generations.context import GenerationContext
 from evertable.generations.events import (
     Broken,
     Built,
@@ -46,27 +47,26 @@ from evertable.generations.lifecycle import (
 )
 from evertable.generations.message_queue import FindMissing, MessageQueue
 from evertable.generations.overview import Board, Overview
-from evertable.generations.resume_deadline import ResumeDeadline
 from evertable.generations.retrying import is_lasting
 from evertable.generations.review import Figures, Review
-from evertable.generations.running import GenerationContext, RunningGeneration
+from evertable.generations.running import RunningGeneration
 from evertable.generations.source_events import (
-    Change,
     KafkaLost,
     KafkaRegained,
     PartitionsGrew,
-    Report,
     Rewound,
+    SourceEvent,
     SourceRecovered,
     SourceStalled,
     TopicBack,
     TopicGone,
     TopicRecreated,
     Truncated,
+    WatchEvent,
 )
-from evertable.generations.stall_monitor import StallMonitor
+from evertable.generations.stall import ResumeDeadline, StallMonitor
 from evertable.generations.state_writer import StateWriter
-from evertable.generations.status import StatusReporter, said
+from evertable.generations.status import StatusReporter
 from evertable.generations.status_tables import StatusTables, iso
 from evertable.generations.watch import TopicWatch
 from evertable.schema.wiring import Wiring
@@ -247,24 +247,24 @@ class Orchestrator:
                 self._stopping, self.failure = True, failure
             case Committed():  # of a generation that has ended
                 pass
-            case Change() | KafkaLost() | KafkaRegained():
+            case SourceEvent() | KafkaLost() | KafkaRegained():
                 self._take_report(event)
             case Published():  # taken before
                 pass
             case _:
                 self._take_engine(event)
 
-    def _take_report(self, report: Report) -> None:
+    def _take_report(self, report: WatchEvent) -> None:
         """Handles a change of a source topic. A generation that cannot read on is replaced."""
         if isinstance(report, KafkaLost | KafkaRegained):
-            self._display.kafka_is_away(str(report) if isinstance(report, KafkaLost) else "")
+            self._display.set_kafka_outage(str(report) if isinstance(report, KafkaLost) else "")
         match report:
             case TopicRecreated(number) | Rewound(number):
                 self._break(number, str(report))
             case Truncated(number, position=0):  # Spark takes it for an empty partition and waits forever
                 self._break(number, str(report))
             case SourceStalled() | SourceRecovered() | TopicGone() | TopicBack():
-                self._stalls.report(report, self._running.get(report.generation))
+                self._stalls.handle(report, self._running.get(report.generation))
             case KafkaRegained() | PartitionsGrew():
                 self._status.report("INFO", str(report))
             case _:
@@ -277,7 +277,7 @@ class Orchestrator:
             case EpochCommitted(number) if number in self._running:
                 self._running[number].made_progress(event)
             case Failed(number, condition, message, retriable) if number in self._running:
-                self._running[number].failed(message)
+                self._running[number].query_failed(message)
                 if not retriable:
                     self._break(number, f"{condition}: {message}")
                 else:
@@ -286,7 +286,7 @@ class Orchestrator:
             case Died(reason):
                 self._status.report("WARN", f"Spark ended and is started again: {reason}")
                 for running in self._running.values():
-                    running.failed(reason)
+                    running.query_failed(reason)
 
     def _break(self, number: int, reason: str) -> None:
         if number in self._life.generations:
@@ -301,7 +301,7 @@ class Orchestrator:
         if coming is None or feed is None:
             return
         progress = (feed.folded, feed.progress.reached)
-        if self._resume_deadline.is_over(moment, progress, kafka_is_away=self._display.is_kafka_away):
+        if self._resume_deadline.is_over(moment, progress, is_kafka_unreachable=self._display.is_kafka_unreachable):
             limit = f"{self._resume_deadline.timeout_s:g} s (swap.timeout_s)"
             self._break(coming.number, f"resuming it has made no progress for {limit}")
 
@@ -328,7 +328,7 @@ class Orchestrator:
         number, post = action.generation, self._ports.events.post
         running = self._running.get(number) or self._ports.new_generation(number, action.wiring)
         if (live := self._life.live) is not None and (tables := self._running[live.number].tables) is not None:
-            running.is_beside, running.expected_bytes = True, tables.nbytes
+            running.is_beside_live, running.expected_bytes = True, tables.nbytes
         running.on_caught_up = lambda: post(Warm(number))
         running.on_commit = lambda end: post(Committed(number, end))
         running.on_failure = lambda error: post(Broken(number, str(error)))
@@ -336,7 +336,7 @@ class Orchestrator:
         self._running[number] = running
         self._swap_began[number] = time.monotonic()
         how = "Resuming" if action.resumed else "Building"
-        self._status.report("INFO", f"{how} generation {number}: {said(action.wiring)}")
+        self._status.report("INFO", f"{how} generation {number}: {action.wiring}")
         self._builds[number] = _work(running.build)
         self._builds[number].add_done_callback(lambda job: post(Built(number, _error_of(job))))
 
@@ -379,7 +379,7 @@ class Orchestrator:
         if is_held:
             self._do(self._life.held(number, review.hold_reason))
         else:
-            self._running[number].replaced = review.before
+            self._running[number].replaced_figures = review.before
             self._do(self._life.caught_up(number, moment, review.remark))
 
     def _review(self, generation: Generation) -> Review | None:
@@ -404,7 +404,7 @@ class Orchestrator:
         self._display.drop_review_of_another(number)
         self._publishing = [*behind]
         self.messages.pause()
-        tables = running.shown(self._config)
+        tables = running.public_tables(self._config)
 
         def publish() -> int:
             # Before the flip, so that a restart in between goes on with the new generation.

@@ -49,7 +49,7 @@ class Board:
         live, coming = overview.live, overview.coming
         feed = live.feed if live else None
         if live is not None and feed is not None:
-            since = live.fresh if live.stale else feed.newest
+            since = live.last_running if live.stale_reason else feed.last_fold
             found["flow"] = {"rows_per_s": feed.rate, "data_age_s": round(time.monotonic() - since, 1)}
             if lag := self.lag:
                 found["flow"]["lag"] = int(sum(lag.values()))

@@ -11,11 +11,11 @@ from evertable.backoff import Delays, growing
 from evertable.errors import EvertableError, KafkaAccessError, KafkaUnreachableError, QueryFailedError
 
 ATTEMPT_S, MOST_S = 10.0, 30.0
-"""For Kafka to answer: at the first attempt, and at most at later ones."""
+"""How long Kafka may take to answer the first attempt, and at most at later ones."""
 
 T = TypeVar("T")
 Attempt = Callable[[int, float], T]
-"""A step, given the number of this attempt, from 1, and how long Kafka may take to answer."""
+"""A step that takes the number of the attempt, from 1, and how long Kafka may take to answer."""
 
 
 def is_transient(error: Exception) -> bool:
@@ -36,9 +36,9 @@ def retried(
     first_s: float = ATTEMPT_S,
     delays: Delays = _delays,
 ) -> T | None:
-    """What the step returns, attempted until Kafka answers; None once ``given_up`` is set.
+    """Attempts the step until Kafka answers, and returns its result; None once ``given_up`` is set.
 
-    Raises what is not transient at once, and the last error when no further attempt fits into ``within_s``.
+    Raises an error that is not transient at once, and the last one when no further attempt fits into ``within_s``.
     """
     deadline = time.monotonic() + within_s
     for number, delay in enumerate(delays(), 1):
@@ -57,6 +57,6 @@ def retried(
 
 
 def is_lasting(error: Exception) -> bool:
-    """Whether a build failed because of what it was to read, and not of a full disk or a Kafka that is away."""
+    """Returns whether a build failed because of its topics, not because of a full disk or an unreachable Kafka."""
     condition = error.reason if isinstance(error, QueryFailedError) else getattr(error, "condition", "")
     return condition in ("TOPIC_NOT_FOUND", "NOT_AUTHORIZED", "RECORD_TOO_LARGE", "TIMESTAMP_OUT_OF_RANGE")

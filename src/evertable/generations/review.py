@@ -1,4 +1,4 @@
-"""Reviews what a generation has read: does it look like what its configuration expects? Without any I/O."""
+"""Reviews whether what a generation has read looks as its configuration expects; without any I/O."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from evertable.schema.wiring import Wiring
 from evertable.tables.generation import GenerationTables
 
 ENOUGH = 100
-"""Records of a source that are judged before its backlog is read; after that, any number is."""
+"""So many records of a source are needed to judge it before its backlog is read; then one is enough."""
 MUCH_FEWER = 10
-"""A table with less than one row in so many, compared with the one before, is worth a warning."""
+"""A table that has so many times fewer rows than the one before is worth a warning."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Figures:
             return cls(sources, tables.join, tables.joined.extent.total, tables.has_matches)
 
 
-class Kind(StrEnum):
+class FindingKind(StrEnum):
     """What looks wrong; the first three hold a swap back."""
 
     ALL_REJECTED = "all_rejected"
@@ -68,35 +68,32 @@ class Kind(StrEnum):
     NO_MATCHES = "no_matches"
 
 
-HOLDING = frozenset({Kind.ALL_REJECTED, Kind.NO_KEYS, Kind.NO_VALUES})
-
-
 @dataclass(frozen=True)
 class Finding:
     """One thing that looks wrong, about one topic or, without a topic, about the joined table."""
 
-    kind: Kind
+    kind: FindingKind
     topic: str
     sentence: str
 
 
 def find_broken_topics(figures: Figures, *, least: int = 1) -> list[Finding]:
-    """Returns the topics of which nothing useful was read; those with fewer than ``least`` records are not judged."""
+    """Returns a finding for each topic of which nothing useful was read, if it has ``least`` records or more."""
     return [finding for source in figures.sources for finding in _broken(source, least)]
 
 
 def compare(now: Figures, before: Figures) -> list[Finding]:
-    """Returns what is fit to be seen and still odd: signs that a swap took the wrong topic."""
+    """Returns signs that a swap took the wrong topic, although its tables can be shown."""
     found: list[Finding] = []
     for source, earlier in zip(now.sources, before.sources, strict=True):
         if source.rows and source.topic != earlier.topic:
             found += _odd(source, earlier)
     if not now.has_matches and all(source.rows > source.nulls[source.key] for source in now.sources):
         left, right = (f"'{source.topic}'" for source in now.sources)
-        found.append(Finding(Kind.NO_MATCHES, "", f"No row of {left} matches any row of {right}."))
+        found.append(Finding(FindingKind.NO_MATCHES, "", f"No row of {left} matches any row of {right}."))
     elif now.join is before.join and now.joined_rows and _is_much_fewer(now.joined_rows, before.joined_rows):
         sentence = f"The joined table has {_rows(now.joined_rows)}; before the swap it had {before.joined_rows:,}."
-        found.append(Finding(Kind.FEWER_ROWS, "", sentence))
+        found.append(Finding(FindingKind.FEWER_ROWS, "", sentence))
     return found
 
 
@@ -109,28 +106,28 @@ class Review:
     now: Figures
     before: Figures | None
     reasons: tuple[str, ...]
-    """Why it is not to be shown, unless that is forced."""
+    """Why it is held, unless that is overridden."""
     warnings: tuple[str, ...]
 
     @classmethod
     def of(cls, generation: int, wiring: Wiring, now: Figures, before: Figures | None, kept: Wiring) -> Review:
-        """``kept`` stays if this one is held; a source that has the same topic in both is no reason to hold."""
+        """Reviews a generation. If it is held, ``kept`` stays live; a topic that both have is no reason to hold it."""
         topics = zip(now.sources, (kept.left_topic, kept.right_topic), strict=True)
         broken = [finding for source, shown in topics if source.topic != shown for finding in _broken(source, 1)]
         odd = [] if before is None else compare(now, before)
-        told = {finding.topic for finding in broken}
+        reported = {finding.topic for finding in broken}
         return cls(
             generation,
             wiring,
             now,
             before,
             tuple(finding.sentence for finding in broken),
-            tuple(finding.sentence for finding in odd if finding.topic not in told),
+            tuple(finding.sentence for finding in odd if finding.topic not in reported),
         )
 
     @property
     def remark(self) -> str:
-        """All that looks wrong, for whoever asked for the swap; empty if nothing does."""
+        """All that looks wrong, as the reason in the control message's result; empty if nothing does."""
         return " ".join([*self.reasons, *self.warnings])
 
     @property
@@ -138,7 +135,7 @@ class Review:
         return " ".join([*self.reasons, 'To go live with it all the same, send the message again with "force": true.'])
 
     def as_json(self) -> dict[str, Any]:
-        """For ``/api/status``."""
+        """Returns the review as ``/api/status`` has it."""
         before = [None] * len(self.now.sources) if self.before is None else self.before.sources
         return {
             "generation": self.generation,
@@ -179,7 +176,7 @@ def _broken(source: SourceFigures, least: int) -> Iterator[Finding]:
             latest = ", the latest" if source.rejected > 1 else ""
             because = f"{latest} because: {source.latest_rejection}" if source.latest_rejection else ""
             advice = f"Compare sources.{source.name}.columns with what is sent."
-            yield Finding(Kind.ALL_REJECTED, source.topic, f"{many} {of} {were} rejected{because}. {advice}")
+            yield Finding(FindingKind.ALL_REJECTED, source.topic, f"{many} {of} {were} rejected{because}. {advice}")
         return
     if source.rows < least:
         return
@@ -187,10 +184,12 @@ def _broken(source: SourceFigures, least: int) -> Iterator[Finding]:
     many = f"None of the {source.rows:,} rows {of} has a value" if several else f"The only row so far {of} has no value"
     if source.nulls[source.key] == source.rows:
         advice = f"so nothing can match. Check that sources.{source.name}.key is spelled as in the records."
-        yield Finding(Kind.NO_KEYS, source.topic, f"{many} for the key '{source.key}', {advice}")
+        yield Finding(FindingKind.NO_KEYS, source.topic, f"{many} for the key '{source.key}', {advice}")
     if len(source.nulls) > 1 and len(source.empty_columns) == len(source.nulls) - 1:
         advice = f"Compare sources.{source.name}.columns with what is sent."
-        yield Finding(Kind.NO_VALUES, source.topic, f"{many} in any column besides the key '{source.key}'. {advice}")
+        yield Finding(
+            FindingKind.NO_VALUES, source.topic, f"{many} in any column besides the key '{source.key}'. {advice}"
+        )
 
 
 _ONLY_RECORD = ("The only record so far", "was")
@@ -201,10 +200,10 @@ def _odd(source: SourceFigures, before: SourceFigures) -> Iterator[Finding]:
     if empty := source.empty_columns:
         columns = ", ".join(f"'{name}'" for name in empty)
         sentence = f"No row of {of} has a value for {columns}; rows read: {source.rows:,}."
-        yield Finding(Kind.EMPTY_COLUMNS, source.topic, sentence)
+        yield Finding(FindingKind.EMPTY_COLUMNS, source.topic, sentence)
     if _is_much_fewer(source.rows, before.rows):
         sentence = f"{of} has {_rows(source.rows)}; '{before.topic}' had {before.rows:,}."
-        yield Finding(Kind.FEWER_ROWS, source.topic, sentence)
+        yield Finding(FindingKind.FEWER_ROWS, source.topic, sentence)
 
 
 def _rows(count: int) -> str:

@@ -1,9 +1,8 @@
-"""A running generation: its changelog, its query, its feed and its tables, from the build to the last file deleted."""
+"""A running generation: its changelog, query, feed and tables, from the build to its end."""
 
 from __future__ import annotations
 
 import ctypes
-import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -14,23 +13,19 @@ from functools import partial
 from evertable.changelog.caught_up import SourcePartition
 from evertable.changelog.resumption import ChangelogEnd, ResumeCheck
 from evertable.changelog.schema import Side
-from evertable.changelog.topics import ChangelogTopics
 from evertable.config import Config, Source, SwapMode
 from evertable.engine.committed import Ends, committed_in_checkpoint
-from evertable.engine.process import Engine
 from evertable.engine.protocol import EpochCommitted, Started
-from evertable.engine.spec import local_path
 from evertable.errors import EvertableError, NotEnoughMemoryError, TopicRecreatedError
-from evertable.generations.build import Build, Starts, build, committed_records, resume
-from evertable.generations.commits import Commits
-from evertable.generations.counters import GenerationCounters
+from evertable.generations.build import Build, StartOffsets, build, committed_records, resume
+from evertable.generations.commits import Commits, changelog_end
+from evertable.generations.context import GenerationContext
 from evertable.generations.feed import Feed
-from evertable.generations.identity import identity_of, offsets_of
+from evertable.generations.identity import identity_of, offsets_of, topic_ids
 from evertable.generations.retrying import retried
 from evertable.generations.review import Figures
 from evertable.generations.status_tables import DEAD_LETTERS, iso
 from evertable.generations.suggestions import suggesting
-from evertable.generations.topics import changelog_end, topic_ids
 from evertable.kafka.admin import AdminPool
 from evertable.schema.wiring import Wiring
 from evertable.state.identity import Identity, mismatch
@@ -38,81 +33,31 @@ from evertable.state.records import ChangelogRecord, LiveRecord, Record
 from evertable.tables.generation import GenerationTables, Input
 from evertable.tables.table import Table
 
-LOOK_S = 3.0
-"""For Kafka to answer once more before a generation is shown."""
-PREPARED = 0.95
-"""Of the time that a swap may take: when Kafka does not answer until then, that is the reason why it failed."""
-PACED = 0.5
-"""Of the time that a swap may take; one that is not warm by then must hurry."""
-FORGET_S, FORGET_AGAIN_S = 5.0, 0.1
-"""For a checkpoint to be gone, and until it is looked at again."""
-
-
-@dataclass(frozen=True)
-class GenerationContext:
-    """Where generations are built: what all of them use."""
-
-    config: Config
-    topics: ChangelogTopics
-    engine: Engine
-    checkpoints: str
-    ring: Callable[[], None]
-    """Tells viewers that a table changed."""
-    counts: GenerationCounters
-
-    def has_room(self) -> bool:
-        """Whether the tables take less than they may (``server.max_memory_mb``)."""
-        limit = self.config.server.max_memory_mb
-        return limit is None or self.counts.tables_bytes < limit << 20
-
-    def fits(self, more: int) -> bool:
-        """Whether another generation of that many bytes fits beside those there are."""
-        limit = self.config.server.max_memory_mb
-        return limit is None or self.counts.tables_bytes + more <= limit << 20
-
-    def checkpoint(self, generation: int) -> str:
-        return f"{self.checkpoints}/g{generation:06d}"
-
-    def forget_checkpoint(self, generation: int) -> None:
-        """Deletes it; one that is not in the local file system is left to its owner.
-
-        A task that was just stopped may still write there. What is left after a while, the next start deletes.
-        """
-        path = local_path(self.checkpoint(generation))
-        deadline = time.monotonic() + FORGET_S
-        while path is not None and path.exists() and time.monotonic() < deadline:
-            shutil.rmtree(path, ignore_errors=True)
-            time.sleep(FORGET_AGAIN_S)
-
-    def delete(self, generation: int) -> None:
-        """Deletes what an ended generation has left."""
-        self.topics.delete(generation)
-        self.forget_checkpoint(generation)
-
-    def checkpoints_left(self) -> list[int]:
-        """Generations whose checkpoint is there."""
-        root = local_path(self.checkpoints)
-        found = root.glob("g" + "[0-9]" * 6) if root is not None and root.is_dir() else ()
-        return sorted(int(path.name[1:]) for path in found)
+RECHECK_S = 3.0
+"""How long the first request may take that checks the topics once more before a generation goes live."""
+PREPARE_SHARE = 0.95
+"""The share of ``swap.timeout_s`` for preparing a build: if Kafka does not answer, the error is reported in time."""
+THROTTLE_SHARE = 0.5
+"""The share of ``swap.timeout_s`` in which the backlog is read slowly, to leave resources to the live generation."""
 
 
 @dataclass(eq=False)
 class RunningGeneration:
-    """One generation's means. ``build``, ``halt`` and ``end`` take their time: they are for a worker, in turn."""
+    """One generation and what it owns. ``build``, ``halt`` and ``end`` block: call them on a worker, one at a time."""
 
     context: GenerationContext
     number: int
     wiring: Wiring
-    starts: Starts | None = None
-    """To resume it from."""
-    is_beside: bool = False
-    """Whether people watch another one while it is built."""
+    start_offsets: StartOffsets | None = None
+    """Where its sources began, if it is resumed."""
+    is_beside_live: bool = False
+    """Whether another generation is live while it is built."""
     expected_bytes: int = 0
-    """What its tables may take: as much as the live ones."""
+    """How much memory its tables are expected to take: as much as the live ones."""
     on_caught_up: Callable[[], None] = lambda: None
     on_failure: Callable[[Exception], None] = lambda error: None
     on_retry: Callable[[EvertableError], None] = lambda error: None
-    """Kafka did not answer, and is asked again."""
+    """Called when Kafka did not answer, before the next attempt."""
     on_commit: Callable[[ChangelogEnd], None] = lambda end: None
     created: str = field(default_factory=iso)
     published: str = ""
@@ -120,17 +65,17 @@ class RunningGeneration:
     started: Started | None = None
     progress: EpochCommitted | None = None
     is_warm: bool = False
-    """Whether its tables hold all that the topics held at the build, and these are the topics still."""
+    """Whether its tables hold the backlog, and its topics were not recreated meanwhile."""
     changelog_end: ChangelogEnd | None = None
     """Where its changelog ended at the last commit."""
-    troubles: dict[tuple[str, str], str] = field(default_factory=dict)
-    """What is wrong with reading its topics, by source and kind; empty if nothing is."""
-    stale: str = ""
-    """Why its query does not run at the moment; empty if it does."""
-    fresh: float = field(default_factory=time.monotonic)
-    """When it was last known to run."""
-    replaced: Figures | None = None
-    """The tables that viewers saw before a swap showed them these; None if they saw none."""
+    source_problems: dict[tuple[str, str], str] = field(default_factory=dict)
+    """What is wrong with its topics, by source and kind."""
+    stale_reason: str = ""
+    """Why its query does not run at the moment; empty if it runs."""
+    last_running: float = field(default_factory=time.monotonic)
+    """The monotonic time at which its query was last known to run."""
+    replaced_figures: Figures | None = None
+    """The figures of the tables that it replaced in a swap; None if there were none."""
     tables: GenerationTables | None = None
     feed: Feed | None = None
     built: Build | None = None
@@ -139,7 +84,7 @@ class RunningGeneration:
     _given_up: threading.Event = field(default_factory=threading.Event)
 
     def build(self) -> None:
-        """From the topics to a running query and tables that fill; raises where that is not possible."""
+        """Prepares the topics and starts query and feed; raises if that is not possible."""
         context = self.context
         if not context.fits(self.expected_bytes):
             raise NotEnoughMemoryError(
@@ -149,42 +94,48 @@ class RunningGeneration:
             )
         config = context.config.rewired(self.wiring)
         prepared = retried(
-            partial(self._prepare, config), self._given_up, self.on_retry, PREPARED * config.swap.timeout_s
+            partial(self._prepare, config), self._given_up, self.on_retry, PREPARE_SHARE * config.swap.timeout_s
         )
         if prepared is None or self._given_up.is_set():
             return
-        self.identity, self.built, resumption = prepared
+        self.identity, self.built, resume_check = prepared
         left, right = _input(config.left), _input(config.right)
         self.tables = GenerationTables(left, right, self.wiring.join, context.ring)
         self.feed = Feed(
             self.built.reader(config),
             self.tables,
-            self.built.caught_up(lambda: self.starts is not None or context.engine.was_restarted(self.number)),
-            on_caught_up=partial(self._look_once_more, config),
+            self.built.caught_up(lambda: self.start_offsets is not None or context.engine.was_restarted(self.number)),
+            on_caught_up=partial(self._recheck_topics, config),
             on_failure=self.on_failure,
             has_room=context.has_room,
-            resumption=resumption,
+            resume_check=resume_check,
         ).start()
-        context.counts.began(self)
+        context.counts.add(self.feed)
         topic = self.built.spec.changelog_topic
-        last = None if resumption is None else resumption.end
+        last = None if resume_check is None else resume_check.end
         self._commits = Commits(
             lambda: changelog_end(config, topic, self._admins), self._committed, self.on_failure, last
         )
-        if resumption is not None:
-            self._committed(committed_in_checkpoint(self.built.spec), resumption.end)
+        if resume_check is not None:
+            self._committed(committed_in_checkpoint(self.built.spec), resume_check.end)
         self.started = context.engine.start(self.built.spec)
 
     def _prepare(self, config: Config, attempt: int, timeout_s: float) -> tuple[Identity, Build, ResumeCheck | None]:
-        """Looks at the topics and makes the changelog, or finds it; with new connections, for old ones may be dead."""
+        """Inspects the topics and creates or finds the changelog, with new connections: old ones may be dead."""
         self._admins.renew()
         checkpoint, topics = self.context.checkpoint(self.number), self.context.topics
         with suggesting(config):
-            # Before the topics are looked at: one made anew in between must look changed.
+            # Before the topics' offsets are read: a topic that is recreated in between must count as changed.
             ids = topic_ids(config, self._admins, timeout_s=timeout_s)
-            if self.starts is not None:
+            if self.start_offsets is not None:
                 built = resume(
-                    config, self.number, topics, checkpoint, self.starts, admins=self._admins, timeout_s=timeout_s
+                    config,
+                    self.number,
+                    topics,
+                    checkpoint,
+                    self.start_offsets,
+                    admins=self._admins,
+                    timeout_s=timeout_s,
                 )
             else:
                 is_eager = config.swap.mode is SwapMode.EAGER
@@ -193,34 +144,34 @@ class RunningGeneration:
                     self.number,
                     topics,
                     checkpoint,
-                    paced_s=PACED * config.swap.timeout_s if self.is_beside and not is_eager else 0.0,
-                    shown_at_once=is_eager,
+                    throttle_s=THROTTLE_SHARE * config.swap.timeout_s if self.is_beside_live and not is_eager else 0.0,
+                    is_eager=is_eager,
                     admins=self._admins,
                     may_exist=attempt > 1,
                     timeout_s=timeout_s,
                 )
-        resumption = None if self.starts is None else self._resumption(config, built, timeout_s)
-        return identity_of(config, ids, offsets_of(built.spec)), built, resumption
+        resume_check = None if self.start_offsets is None else self._resume_check(config, built, timeout_s)
+        return identity_of(config, ids, offsets_of(built.spec)), built, resume_check
 
-    def _resumption(self, config: Config, built: Build, timeout_s: float) -> ResumeCheck:
-        """What the changelog must show, as of now: before the query is started and writes to it."""
+    def _resume_check(self, config: Config, built: Build, timeout_s: float) -> ResumeCheck:
+        """Returns what the changelog must show; before the query starts, because that writes to the changelog."""
         committed = committed_records(config, built, committed_in_checkpoint(built.spec), timeout_s=timeout_s)
         return ResumeCheck(
             changelog_end(config, built.spec.changelog_topic, self._admins, timeout_s=timeout_s), committed
         )
 
-    def _look_once_more(self, config: Config) -> None:
-        """Tells that it is caught up, unless a topic was made again meanwhile: its rows may be of both then."""
+    def _recheck_topics(self, config: Config) -> None:
+        """Reports that it is warm, unless a topic was recreated meanwhile: its rows may then be of both topics."""
         if self.identity is None or self.built is None:
             return
         identity, offsets = self.identity, offsets_of(self.built.spec)
 
-        def look(_: int, timeout_s: float) -> str:
+        def changes(_: int, timeout_s: float) -> str:
             now = identity_of(config, topic_ids(config, self._admins, timeout_s=timeout_s), offsets)
             return mismatch(identity, now) or ""
 
         try:
-            why = retried(look, self._given_up, self.on_retry, first_s=LOOK_S)
+            why = retried(changes, self._given_up, self.on_retry, first_s=RECHECK_S)
         except EvertableError as error:
             self.on_failure(error)
             return
@@ -231,11 +182,11 @@ class RunningGeneration:
             self.on_caught_up()
 
     def give_up(self) -> None:
-        """It will be ended: a build under way need not go on."""
+        """Cancels a build that is under way, because the generation will be ended."""
         self._given_up.set()
 
     def halt(self) -> None:
-        """Ends query and feed; changelog and checkpoint stay, to be resumed from."""
+        """Ends query and feed, and keeps changelog and checkpoint for a resume."""
         self.give_up()
         if self._commits is not None:
             self._commits.close()
@@ -246,34 +197,36 @@ class RunningGeneration:
                 self.feed.close()
 
     def end(self) -> None:
-        """Ends query and feed and frees the tables; changelog and checkpoint are the sweeper's from then on."""
+        """Ends query and feed and frees the tables; the sweeper then deletes changelog and checkpoint."""
         try:
             self.halt()
         finally:
-            self.context.counts.retired(self)
+            if self.feed is not None:
+                self.context.counts.retire(self.feed)
             self.tables = self.feed = None
             give_back_memory()
 
-    def failed(self, reason: str) -> None:
-        """Its query does not run at the moment, and will read again what it has not committed."""
-        self.stale = reason
+    def query_failed(self, reason: str) -> None:
+        """Notes that its query does not run, and will read again what it has not committed."""
+        self.stale_reason = reason
         if self.feed is not None:
             self.feed.replay()
 
     def query_started(self, started: Started) -> None:
-        """Its query runs, for the first time or again.
+        """Notes that its query runs.
 
-        What it committed just before it failed it may not report again: without new records there is no further epoch.
+        A commit just before a failure may not have been reported, and without new records there is no further epoch, so
+        the checkpoint is read.
         """
-        self.started, self.stale, self.fresh = started, "", time.monotonic()
+        self.started, self.stale_reason, self.last_running = started, "", time.monotonic()
         if self._commits is not None and self.built is not None:
             ends = committed_in_checkpoint(self.built.spec)
             if any(ends):
                 self._commits.committed(ends)
 
     def made_progress(self, progress: EpochCommitted) -> None:
-        """The engine has committed an epoch."""
-        self.progress, self.stale, self.fresh = progress, "", time.monotonic()
+        """Notes that the engine has committed an epoch."""
+        self.progress, self.stale_reason, self.last_running = progress, "", time.monotonic()
         if self._commits is not None:
             self._commits.committed((progress.left, progress.right))
 
@@ -284,13 +237,13 @@ class RunningGeneration:
             self.on_commit(end)
 
     def positions(self) -> dict[SourcePartition, int]:
-        """What is read next of each source partition."""
+        """Returns the next offset to be read of each source partition."""
         feed = self.feed
         return {} if feed is None else feed.positions
 
     @property
     def record(self) -> LiveRecord:
-        """What a restart needs to take it up again."""
+        """What a restart needs to resume it."""
         if self.built is None or self.identity is None:
             raise ValueError(f"generation {self.number} is not built")
         spec = self.built.spec
@@ -307,7 +260,7 @@ class RunningGeneration:
 
     @property
     def records(self) -> list[Record]:
-        """What a restart needs to take it up again, and to see that its changelog is whole."""
+        """What a restart needs to resume it and to check that its changelog is complete."""
         end = self.changelog_end
         return [self.record, *([] if end is None else [ChangelogRecord(self.number, end.topic_id, end.ends)])]
 
@@ -315,8 +268,8 @@ class RunningGeneration:
     def rows(self) -> int:
         return 0 if self.tables is None else self.tables.joined.extent.total
 
-    def shown(self, config: Config) -> Mapping[str, Table]:
-        """Its tables by their public names."""
+    def public_tables(self, config: Config) -> Mapping[str, Table]:
+        """Returns its tables by their public names."""
         if self.tables is None:
             raise ValueError(f"generation {self.number} has no tables")
         return {
@@ -328,8 +281,8 @@ class RunningGeneration:
 
 
 def give_back_memory() -> None:
-    """To the system: glibc keeps what a thread has freed, and each generation has a thread of its own."""
-    with suppress(AttributeError):  # another C library, which has no such function
+    """Returns freed memory to the system: glibc keeps what a thread has freed, and each generation has a thread."""
+    with suppress(AttributeError):  # another C library, without such a function
         ctypes.CDLL(None).malloc_trim(0)
 
 

@@ -1,17 +1,17 @@
-"""What can happen to a source's topic under a running generation, told from one look to the next; without any I/O."""
+"""Events of a source's topic under a running generation, derived from one poll to the next; without any I/O."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-MISSES = 2
-"""In a row, until they are believed: leaders move, and a broker that starts may not know its topics yet."""
+CONFIRMING_MISSES = 2
+"""So many polls must fail in a row: leaders move, and a starting broker may not know its topics yet."""
 
 
 @dataclass(frozen=True)
-class Observed:
-    """A topic as it was found; offsets by partition, the end behind the last record."""
+class ObservedTopic:
+    """A topic as a poll found it. Offsets are by partition; the end is behind the last record."""
 
     topic_id: str | None
     begins: Mapping[int, int]
@@ -19,8 +19,8 @@ class Observed:
 
 
 @dataclass(frozen=True)
-class Change:
-    """Something happened to a source of a generation."""
+class SourceEvent:
+    """An event of one source of a generation."""
 
     generation: int
     source: str
@@ -28,32 +28,32 @@ class Change:
 
 
 @dataclass(frozen=True)
-class TopicGone(Change):
+class TopicGone(SourceEvent):
     def __str__(self) -> str:
         return f"The topic '{self.topic}' is gone."
 
 
 @dataclass(frozen=True)
-class TopicBack(Change):
-    """After it was gone; the same one, as far as Kafka tells."""
+class TopicBack(SourceEvent):
+    """The topic exists again, with the same id as far as is known."""
 
     def __str__(self) -> str:
         return f"The topic '{self.topic}' is back."
 
 
 @dataclass(frozen=True)
-class TopicRecreated(Change):
-    """Another topic has its name: the generation must be built anew."""
+class TopicRecreated(SourceEvent):
+    """Another topic has its name: the generation must be rebuilt."""
 
     old_id: str
     new_id: str
 
     def __str__(self) -> str:
-        return f"The topic '{self.topic}' was deleted and made again: its id was {self.old_id} and is {self.new_id}."
+        return f"The topic '{self.topic}' was deleted and recreated: its id was {self.old_id} and is {self.new_id}."
 
 
 @dataclass(frozen=True)
-class PartitionsGrew(Change):
+class PartitionsGrew(SourceEvent):
     old: int
     new: int
 
@@ -62,7 +62,7 @@ class PartitionsGrew(Change):
 
 
 @dataclass(frozen=True)
-class Truncated(Change):
+class Truncated(SourceEvent):
     """Records were deleted before they were read."""
 
     partition: int
@@ -71,14 +71,14 @@ class Truncated(Change):
 
     def __str__(self) -> str:
         return (
-            f"The topic '{self.topic}' begins at offset {self.earliest} of partition {self.partition}, and "
-            f"{self.position} was to be read next."
+            f"The topic '{self.topic}' begins at offset {self.earliest} of partition {self.partition}, but the next "
+            f"offset to read was {self.position}."
         )
 
 
 @dataclass(frozen=True)
-class Rewound(Change):
-    """Records were read that the topic no longer has: its broker lost them, or it is another topic."""
+class Rewound(SourceEvent):
+    """Records were read that the topic no longer has: the broker lost them, or it is another topic."""
 
     partition: int
     position: int
@@ -86,14 +86,14 @@ class Rewound(Change):
 
     def __str__(self) -> str:
         return (
-            f"The topic '{self.topic}' ends at offset {self.end} of partition {self.partition}, and "
-            f"{self.position} was to be read next."
+            f"The topic '{self.topic}' ends at offset {self.end} of partition {self.partition}, but the next "
+            f"offset to read was {self.position}."
         )
 
 
 @dataclass(frozen=True)
-class SourceStalled(Change):
-    """It has records to read, and none is read; reported again at each look, for as long as it lasts."""
+class SourceStalled(SourceEvent):
+    """It has records to read, and none is read. Reported again at each poll while it lasts."""
 
     behind: int
     seconds: float
@@ -103,8 +103,8 @@ class SourceStalled(Change):
 
 
 @dataclass(frozen=True)
-class SourceRecovered(Change):
-    """After it stood still."""
+class SourceRecovered(SourceEvent):
+    """A stalled source is read again."""
 
     def __str__(self) -> str:
         return f"The topic '{self.topic}' is read again."
@@ -112,7 +112,7 @@ class SourceRecovered(Change):
 
 @dataclass(frozen=True)
 class KafkaLost:
-    """A cluster does not answer, or refuses to."""
+    """A cluster does not answer, or denies access."""
 
     servers: str
     reason: str
@@ -123,7 +123,7 @@ class KafkaLost:
 
 @dataclass(frozen=True)
 class KafkaRegained:
-    """It answers again."""
+    """A cluster answers again."""
 
     servers: str
 
@@ -131,11 +131,11 @@ class KafkaRegained:
         return f"Kafka at {self.servers} answers again."
 
 
-Report = Change | KafkaLost | KafkaRegained
+WatchEvent = SourceEvent | KafkaLost | KafkaRegained
 
 
 class SourceHistory:
-    """One source of one generation, from its build on; each thing that happens is told once."""
+    """Compares the polls of one source of one generation; yields each event once."""
 
     def __init__(
         self, generation: int, source: str, topic: str, topic_id: str | None, starts: Mapping[int, int]
@@ -143,51 +143,51 @@ class SourceHistory:
         self.generation = generation
         self.source = source
         self.topic = topic
-        self._of = generation, source, topic
+        self._subject = generation, source, topic
         self._id = topic_id
         self._starts = starts
         self._partitions = len(starts)
         self._missed = 0
-        self._other = False  # another topic has the name; positions in it mean nothing
-        self._told: set[tuple[type[Change], int]] = set()
+        self._is_another = False  # whether another topic has the name; positions do not apply to it
+        self._reported: set[tuple[type[SourceEvent], int]] = set()
 
-    def missing(self) -> Iterator[Change]:
-        """The topic was not found."""
+    def missing(self) -> Iterator[SourceEvent]:
+        """Yields the events of a poll that did not find the topic."""
         self._missed += 1
-        if self._missed == MISSES:
-            yield TopicGone(*self._of)
+        if self._missed == CONFIRMING_MISSES:
+            yield TopicGone(*self._subject)
 
-    def found(self, now: Observed, positions: Mapping[int, int]) -> Iterator[Change]:
-        """The topic was found so; ``positions`` (what is read next) must have been taken before it was looked at."""
-        was_gone, self._missed = self._missed >= MISSES, 0
+    def found(self, now: ObservedTopic, positions: Mapping[int, int]) -> Iterator[SourceEvent]:
+        """Yields the events of a poll; ``positions`` (the next offsets to read) must have been taken before it."""
+        was_gone, self._missed = self._missed >= CONFIRMING_MISSES, 0
         if self._id and now.topic_id and self._id != now.topic_id:
-            old_id, self._id, self._other = self._id, now.topic_id, True
-            yield TopicRecreated(*self._of, old_id, now.topic_id)
+            old_id, self._id, self._is_another = self._id, now.topic_id, True
+            yield TopicRecreated(*self._subject, old_id, now.topic_id)
         elif was_gone:
-            yield TopicBack(*self._of)
-        if self._other:
+            yield TopicBack(*self._subject)
+        if self._is_another:
             return
         if len(now.ends) > self._partitions:
-            yield PartitionsGrew(*self._of, self._partitions, len(now.ends))
+            yield PartitionsGrew(*self._subject, self._partitions, len(now.ends))
             self._partitions = len(now.ends)
-        for partition, position in self._reached(positions).items():
+        for partition, position in self._next_offsets(positions).items():
             begin, end = now.begins.get(partition, 0), now.ends.get(partition, position)
-            yield from self._once(begin > position, Truncated(*self._of, partition, position, begin))
-            yield from self._once(end < position, Rewound(*self._of, partition, position, end))
+            yield from self._once(begin > position, Truncated(*self._subject, partition, position, begin))
+            yield from self._once(end < position, Rewound(*self._subject, partition, position, end))
 
-    def lag(self, now: Observed, positions: Mapping[int, int]) -> dict[int, int]:
-        """For each partition, the offsets from what is read next to the end; nothing if it is another topic now."""
-        if self._other:
+    def lag(self, now: ObservedTopic, positions: Mapping[int, int]) -> dict[int, int]:
+        """Returns, for each partition, how many offsets are unread; nothing if it is another topic now."""
+        if self._is_another:
             return {}
-        reached = {**now.begins, **self._reached(positions)}
-        return {partition: max(0, end - reached.get(partition, 0)) for partition, end in now.ends.items()}
+        next_offsets = {**now.begins, **self._next_offsets(positions)}
+        return {partition: max(0, end - next_offsets.get(partition, 0)) for partition, end in now.ends.items()}
 
-    def _reached(self, positions: Mapping[int, int]) -> dict[int, int]:
-        """What is read next, also of partitions of which nothing was read yet."""
+    def _next_offsets(self, positions: Mapping[int, int]) -> dict[int, int]:
+        """Returns the next offsets to read, also of partitions of which nothing was read yet."""
         return {**self._starts, **positions}
 
-    def _once(self, is_so: bool, loss: Truncated | Rewound) -> Iterator[Change]:
-        what = type(loss), loss.partition
-        if is_so and what not in self._told:
+    def _once(self, is_lost: bool, loss: Truncated | Rewound) -> Iterator[SourceEvent]:
+        key = type(loss), loss.partition
+        if is_lost and key not in self._reported:
             yield loss
-        (self._told.add if is_so else self._told.discard)(what)
+        (self._reported.add if is_lost else self._reported.discard)(key)

@@ -12,14 +12,15 @@ from evertable.control.messages import FoldedMessages, fold, keys_of
 from evertable.control.topic import ControlTopic
 from evertable.control.writer import Writer
 from evertable.errors import EvertableError, KafkaUnreachableError
+from evertable.generations.commits import changelog_end
+from evertable.generations.context import GenerationContext
 from evertable.generations.control_reading import ControlReading, read_control
-from evertable.generations.identity import identity_of
+from evertable.generations.identity import identity_of, topic_ids
 from evertable.generations.lifecycle import Action, Lifecycle, Rules
 from evertable.generations.orchestrator import Orchestrator
 from evertable.generations.patience import Patience
-from evertable.generations.running import GenerationContext, RunningGeneration
+from evertable.generations.running import RunningGeneration
 from evertable.generations.status_tables import StatusTables, iso, iso_of_ms
-from evertable.generations.topics import changelog_end, topic_ids
 from evertable.schema.wiring import Wiring
 from evertable.shutdown import Shutdown
 from evertable.state.identity import mismatch

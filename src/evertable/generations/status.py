@@ -1,4 +1,4 @@
-"""What people see of the orchestrator: its life of generations as rows of the operators' tables."""
+"""Reports the state of the orchestrator and its generations in the tables for operators."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from dataclasses import replace
 from typing import Any
 
 from evertable.generations.lifecycle import Generation, GenerationState, Lifecycle
-from evertable.generations.review import ENOUGH, Figures, Finding, Kind, compare, find_broken_topics
+from evertable.generations.review import ENOUGH, Figures, Finding, FindingKind, compare, find_broken_topics
 from evertable.generations.running import RunningGeneration
 from evertable.generations.stall import PATIENCE_S
 from evertable.generations.status_tables import StatusTables, iso
 from evertable.kafka.outages import WarningThrottle
-from evertable.schema.wiring import Wiring
 from evertable.state.records import GenerationRow, Record
 
 
 class StatusReporter:
-    """Keeps ``orchestrator_status`` and ``generations`` as things are; ended generations are remembered."""
+    """Keeps ``orchestrator_status`` and ``generations`` up to date, and remembers ended generations."""
 
     def __init__(
         self,
@@ -35,60 +34,46 @@ class StatusReporter:
         self._remember = remember
         self._max_memory_mb = max_memory_mb
         self._rows: dict[int, GenerationRow] = {}
-        self._failure = ""  # of the last build, until one is live
-        self._away, self._away_since = "", 0.0
-        self._reported: dict[int, set[tuple[Kind, str]]] = {}
-        """For each generation, what was found to look wrong and is in the log."""
+        self._failure = ""  # why the last build failed, until one is live
+        self._outage, self._outage_since = "", 0.0
+        self._reported: dict[int, set[tuple[FindingKind, str]]] = {}
+        """For each generation, the findings that were logged."""
         self.review: dict[str, Any] | None = None
-        """The swap that was held back, or went live with a warning, for ``/api/status``; None after a later one."""
-        self._kept_out: dict[int, WarningThrottle] = {}
+        """The last swap, for ``/api/status``, if it was held or went live with a warning."""
+        self._read_errors: dict[int, WarningThrottle] = {}
 
     def show(self) -> None:
-        """Brings the tables for people up to date."""
+        """Brings all status tables up to date."""
         for number, generation in self._life.generations.items():
             if (running := self._running.get(number)) is not None:
                 self._show_generation(running, generation.state, generation.reason)
                 self._report_findings(running)
-                self._tell_if_kept_out(running)
+                self._report_read_error(running)
         for number in [number for number in self._rows if number not in self._life.generations]:
             row = replace(self._rows.pop(number), retired=iso())
             self._reported.pop(number, None)
-            self._kept_out.pop(number, None)
+            self._read_errors.pop(number, None)
             self._status.generation(row)
             self._remember(row)
         self.show_status()
 
     def shown_before(self, number: int) -> list[GenerationRow]:
-        """Generations that people saw before this one, and that are not ended: after a crash the next start does it."""
+        """Returns the lingering generations, to be remembered: after a crash the next start ends them."""
         rows = [row for row in self._rows.values() if row.published and row.generation != number]
         return [replace(row, state=GenerationState.LINGERING.value) for row in rows]
 
     def drop_review_of_another(self, live: int) -> None:
-        """This generation goes live: a review of an earlier swap no longer says anything about what people see."""
+        """Drops the review of an earlier swap, because this generation goes live."""
         if self.review is not None and self.review["generation"] != live:
             self.review = None
 
-    def kafka_is_away(self, why: str) -> None:
-        """It does not answer, or again if there is no reason why."""
-        self._away, self._away_since = why, time.monotonic()
+    def set_kafka_outage(self, why: str) -> None:
+        """Notes why Kafka is unreachable; an empty reason means that it answers again."""
+        self._outage, self._outage_since = why, time.monotonic()
 
     @property
-    def is_kafka_away(self) -> bool:
-        return bool(self._away)
-
-    def flow(self) -> dict[str, Any]:
-        """How fast rows come in, how old the newest is, and how far the generation on its way has come."""
-        told: dict[str, Any] = {} if self.review is None else {"review": self.review}
-        live, coming = self._life.live, self._life.coming
-        running = self._running.get(live.number) if live else None
-        if running is not None and running.feed is not None:
-            since = running.fresh if running.stale else running.feed.newest
-            told["flow"] = {"rows_per_s": running.feed.rate, "data_age_s": round(time.monotonic() - since, 1)}
-        running = self._running.get(coming.number) if coming else None
-        if running is not None and running.feed is not None:
-            fraction = running.feed.progress.fraction
-            told["build"] = {"generation": running.number, "fraction": fraction, "rows": running.rows}
-        return told
+    def is_kafka_unreachable(self) -> bool:
+        return bool(self._outage)
 
     def _show_generation(self, running: RunningGeneration, state: GenerationState, reason: str) -> None:
         started, before = running.started, self._rows.get(running.number)
@@ -106,28 +91,27 @@ class StatusReporter:
         self._status.generation(row, running.progress.epoch if running.progress else None)
 
     def _report_findings(self, running: RunningGeneration) -> None:
-        """Logs, once each, what looks wrong in its tables."""
+        """Logs each finding about its tables once."""
         reported = self._reported.setdefault(running.number, set())
         for finding in _findings(running):
             if (finding.kind, finding.topic) not in reported:
                 reported.add((finding.kind, finding.topic))
                 self._status.report("WARN", f"Generation {running.number}: {finding.sentence}")
 
-    def _tell_if_kept_out(self, running: RunningGeneration) -> None:
-        """Of its own changelog."""
-        said = self._kept_out.setdefault(running.number, WarningThrottle())
-        if running.feed is not None and running.feed.kept_out:
-            if said.due():
-                self._status.report(
-                    "WARN", f"Generation {running.number} is not read: {running.feed.kept_out} Trying again."
-                )
-        elif said.over():
-            self._status.report("INFO", f"Generation {running.number} is read again")
+    def _report_read_error(self, running: RunningGeneration) -> None:
+        """Logs that its changelog cannot be read, and when it can be read again."""
+        warnings = self._read_errors.setdefault(running.number, WarningThrottle())
+        if running.feed is not None and running.feed.read_error:
+            if warnings.due():
+                what = f"The changelog of generation {running.number} cannot be read"
+                self._status.report("WARN", f"{what}: {running.feed.read_error} Trying again.")
+        elif warnings.over():
+            self._status.report("INFO", f"The changelog of generation {running.number} is read again")
 
     def show_status(self) -> None:
         live, coming = self._life.live, self._life.coming
         self._note_failure()
-        message = self._comingsaid()
+        message = self._build_message()
         if live is None:
             state = coming.state.value if coming else "waiting"
             wiring = coming.wiring if coming else self._life.wanted
@@ -136,37 +120,37 @@ class StatusReporter:
         running = self._running[live.number]
         stale = self._stale(live, running)
         if stale:
-            message = f"not kept up to date for {time.monotonic() - running.fresh:.0f} s: {stale}"
+            message = f"not kept up to date for {time.monotonic() - running.last_running:.0f} s: {stale}"
         elif not message:
             message = " ".join(finding.sentence for finding in _findings(running))
         state = "stale" if stale else "live"
         self._status.status(live.wiring, self.last_applied, live.number, state, running.rows, message)
 
     def _stale(self, live: Generation, running: RunningGeneration) -> str:
-        """Why the tables are not kept up to date; empty if they are."""
+        """Returns why the tables are not kept up to date; empty if they are."""
         if running.feed is not None and running.feed.is_full:
-            return f"the tables take all of server.max_memory_mb, {self._max_memory_mb}"
-        if running.feed is not None and running.feed.kept_out:
-            return running.feed.kept_out
-        if running.stale or live.broken:
-            return running.stale or live.reason
-        if running.troubles:
-            return next(iter(running.troubles.values()))
+            return f"the tables have reached server.max_memory_mb, {self._max_memory_mb}"
+        if running.feed is not None and running.feed.read_error:
+            return running.feed.read_error
+        if running.stale_reason or live.broken:
+            return running.stale_reason or live.reason
+        if running.source_problems:
+            return next(iter(running.source_problems.values()))
         if running.feed is not None and running.feed.is_replaying:
-            return "its query failed and reads again what it had not committed"
-        since = max(self._away_since, time.monotonic() - PATIENCE_S)
-        flows = running.feed is not None and running.feed.newest > since
-        return "" if flows else self._away
+            return "its query failed, and is reading again what it had not committed"
+        since = max(self._outage_since, time.monotonic() - PATIENCE_S)
+        is_fed = running.feed is not None and running.feed.last_fold > since
+        return "" if is_fed else self._outage
 
-    def _comingsaid(self) -> str:
-        """How far the generation has come that is on its way."""
+    def _build_message(self) -> str:
+        """Returns the progress of the generation that is being built, or why the last build failed."""
         coming = self._life.coming
         if coming is None:
             return f"{self._failure} Trying again." if self._failure and not self._life.live else self._failure
         feed = self._running[coming.number].feed
         done = f", {feed.progress.fraction:.0%}" if feed is not None and coming.state is GenerationState.WARMING else ""
         before = f"; the last one failed: {self._failure}" if self._failure else ""
-        return f"generation {coming.number} is {coming.state}{done} ({said(coming.wiring)}){before}"
+        return f"generation {coming.number} is {coming.state}{done} ({coming.wiring}){before}"
 
     def _note_failure(self) -> None:
         live = self._life.live
@@ -178,17 +162,12 @@ class StatusReporter:
 
 
 def _findings(running: RunningGeneration) -> list[Finding]:
-    """What looks wrong in its tables now; compared with the generation before it, if it came by a swap."""
+    """Returns what looks wrong in its tables, also compared with the generation that it replaced in a swap."""
     feed = running.feed
     if feed is None:
         return []
     figures = Figures.of(feed.tables)
     broken = find_broken_topics(figures, least=1 if feed.is_caught_up else ENOUGH)
-    odd = [] if running.replaced is None else compare(figures, running.replaced)
+    odd = [] if running.replaced_figures is None else compare(figures, running.replaced_figures)
     topics = {finding.topic for finding in broken}
     return [*broken, *(finding for finding in odd if finding.topic not in topics)]
-
-
-def said(wiring: Wiring) -> str:
-    """A wiring in a sentence."""
-    return f"{wiring.left_topic} {wiring.join} {wiring.right_topic}"

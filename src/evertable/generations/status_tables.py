@@ -1,4 +1,4 @@
-"""The tables for people: what the orchestrator does and did, as rows that can be watched like any others."""
+"""The status tables: what the orchestrator does and did, as rows that viewers can watch."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _TEXT, _LONG = ColumnType(Kind.STRING), ColumnType(Kind.LONG)
 
 
 def iso(moment: datetime | None = None) -> str:
-    """As all times in these tables: ISO-8601, UTC, with milliseconds; now, if not said."""
+    """Formats a time as in all status tables: ISO-8601, UTC, with milliseconds. The default is now."""
     return (moment or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def iso_of_ms(ms: int) -> str | None:
-    """A Kafka timestamp; None if no calendar has it."""
+    """Formats a Kafka timestamp; None if it is out of range."""
     try:
         return iso(datetime.fromtimestamp(ms / 1000, UTC))
     except (OverflowError, ValueError, OSError):
@@ -62,7 +62,7 @@ class StatusTables:
 
     @property
     def tables(self) -> dict[str, BoundedTable]:
-        """By their public names, which never flip."""
+        """The tables by their public names, which never flip."""
         return {
             STATUS: self._status,
             LOGS: self._logs,
@@ -71,24 +71,24 @@ class StatusTables:
         }
 
     def report(self, level: str, message: str) -> None:
-        """A line for operators, here and in the process's own log."""
+        """Logs a line for operators, in ``orchestrator_logs`` and in the process's own log."""
         self._logs.append([(iso(), level, message)])
         {"INFO": log.info, "WARN": log.warning, "ERROR": log.error}[level](message)
 
     def status(
         self, wiring: Wiring | None, applied: str | None, generation: int, state: str, rows: int, message: str
     ) -> None:
-        """The one row of the status."""
+        """Replaces the one row of ``orchestrator_status``."""
         row = (*self._wiring(wiring), applied, generation, state, rows, message)
         if self._status.rows() != [row]:
             self._status.put({"status": row})
 
     def message(self, place: tuple[int, int], given: Given, ts: str | None, result: str, reason: str) -> None:
-        """A control message and what became of it, in place."""
+        """Adds or replaces a control message and its result."""
         self._messages.put({place: (*(given.get(name) for name in self._keys.names), ts, *place, result, reason)})
 
     def generation(self, row: GenerationRow, epoch: int | None = None) -> None:
-        """A generation, in place; ``epoch`` is the last one that Spark committed."""
+        """Adds or replaces a generation; ``epoch`` is the last one that Spark committed."""
         times = (row.created or None, row.published or None, row.retired or None)
         spark = (row.query_id or None, row.run_id or None, epoch)
         values = (row.generation, *self._wiring(row.wiring), row.state, *times, row.rows, row.reason, *spark)
@@ -97,5 +97,5 @@ class StatusTables:
             self._generations.put({row.generation: values})
 
     def _wiring(self, wiring: Wiring | None) -> tuple[str | None, ...]:
-        said: Mapping[str, str] = {} if wiring is None else self._keys.message(wiring)
-        return tuple(said.get(name) for name in self._keys.names)
+        values: Mapping[str, str] = {} if wiring is None else self._keys.message(wiring)
+        return tuple(values.get(name) for name in self._keys.names)

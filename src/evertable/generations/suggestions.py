@@ -1,4 +1,4 @@
-"""The topics that a source could be wired to, for those who choose one from a list, or who misspelled one."""
+"""Suggests topics for a source: those to choose from, and those that a misspelled name may mean."""
 
 from __future__ import annotations
 
@@ -14,47 +14,47 @@ from evertable.errors import EvertableError, TopicNotFoundError
 from evertable.kafka.topics import topic_names
 
 QUICKLY_S = 1.0
-"""For names to suggest: what is wrong is known without them."""
+"""How long a request for names to suggest may take: an error is reported without them, too."""
 MAX_SUGGESTIONS = 3
-LIKENESS = 0.7  # as difflib counts: 1 is the same; `users` and `users_v1` have 0.77
+LIKENESS = 0.7  # difflib's ratio: 1 is the same; `users` and `users_v1` have 0.77
 
-_INTERNAL = "__"  # Kafka's own, such as __consumer_offsets
+_INTERNAL = "__"  # of Kafka itself, such as __consumer_offsets
 
 
-def offered(config: Config, *, timeout_s: float = 5.0) -> dict[str, list[str]]:
-    """By the control key that takes them, in order; without Kafka's topics and ours. KafkaUnreachableError."""
+def selectable_topics(config: Config, *, timeout_s: float = 5.0) -> dict[str, list[str]]:
+    """Returns topics by the control key that takes them, sorted, without internal ones. KafkaUnreachableError."""
     keys = keys_of(config)
     left, right = (config.source_kafka(source).for_librdkafka(Role.ADMIN) for source in (config.left, config.right))
     names = topic_names(left, timeout_s=timeout_s)
     others = names if right == left else topic_names(right, timeout_s=timeout_s)
-    return {key: _wireable(found, keys.own) for key, found in ((keys.left, names), (keys.right, others))}
+    return {key: _user_topics(found, keys.own) for key, found in ((keys.left, names), (keys.right, others))}
 
 
 @contextmanager
 def suggesting(config: Config) -> Iterator[None]:
-    """A source's topic that is not found in this block is told of with those that are called much like it."""
+    """Adds similar names to the error if a source's topic is not found in this block."""
     try:
         yield
     except TopicNotFoundError as missing:
-        told = [_told(each, config) for each in missing.each]
-        if told == [*missing.each]:
+        explained = [_explained(each, config) for each in missing.each]
+        if explained == [*missing.each]:
             raise
-        raise TopicNotFoundError.of(told) from missing
+        raise TopicNotFoundError.of(explained) from missing
 
 
-def _told(missing: TopicNotFoundError, config: Config) -> TopicNotFoundError:
+def _explained(missing: TopicNotFoundError, config: Config) -> TopicNotFoundError:
     source = next((each for each in (config.left, config.right) if each.topic == missing.topic), None)
     if source is None:
         return missing
-    return suggested(missing, config.source_kafka(source).for_librdkafka(Role.ADMIN), config.own_topics)
+    return with_suggestions(missing, config.source_kafka(source).for_librdkafka(Role.ADMIN), config.own_topics)
 
 
-def suggested(
+def with_suggestions(
     missing: TopicNotFoundError, properties: Mapping[str, Any], own: OwnTopics | None = None
 ) -> TopicNotFoundError:
-    """The same, with the names of topics that are there and are called much like it, if Kafka tells them quickly."""
+    """Returns the error with the names of similar topics that exist, if Kafka returns them quickly."""
     try:
-        names = near(missing.topic, _wireable(topic_names(properties, timeout_s=QUICKLY_S), own))
+        names = near(missing.topic, _user_topics(topic_names(properties, timeout_s=QUICKLY_S), own))
     except EvertableError:
         return missing
     if not names:
@@ -66,12 +66,12 @@ def suggested(
 
 
 def near(name: str, known: Iterable[str]) -> list[str]:
-    """Those of the known names that ``name`` may be a slip of, the likeliest first."""
+    """Returns the known names that a misspelled ``name`` may mean, the likeliest first."""
     word, folded = name.lower(), {each.lower(): each for each in known}
     close = difflib.get_close_matches(word, folded, max(1, len(folded)), LIKENESS)
     close.sort(key=lambda each: (-difflib.SequenceMatcher(None, each, word).ratio(), each))
     return [folded[each] for each in close[:MAX_SUGGESTIONS]]
 
 
-def _wireable(names: Iterable[str], own: OwnTopics | None) -> list[str]:
+def _user_topics(names: Iterable[str], own: OwnTopics | None) -> list[str]:
     return sorted(name for name in names if not name.startswith(_INTERNAL) and not (own and own.role(name)))

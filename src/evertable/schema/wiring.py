@@ -14,3 +14,6 @@ class Wiring:
     left_topic: str
     right_topic: str
     join: JoinType
+
+    def __str__(self) -> str:
+        return f"{self.left_topic} {self.join} {self.right_topic}"

@@ -72,7 +72,7 @@ def _two_topics(given: list[str], properties: dict[str, str], kafka: str) -> lis
 def _samples(topics: list[str], properties: dict[str, str]) -> list[Sample]:
     """Samples both topics; TopicNotFoundError names all missing topics, with suggestions."""
     from evertable.errors import TopicNotFoundError
-    from evertable.generations.suggestions import suggested
+    from evertable.generations.suggestions import with_suggestions
     from evertable.inference.columns import sample_of
     from evertable.inference.sampling import newest_values
 
@@ -82,7 +82,7 @@ def _samples(topics: list[str], properties: dict[str, str]) -> list[Sample]:
         try:
             found.append(sample_of(topic, newest_values(properties, topic, SAMPLES)))
         except TopicNotFoundError as error:
-            missing.append(suggested(error, properties))
+            missing.append(with_suggestions(error, properties))
     if missing:
         raise TopicNotFoundError.of(missing)
     return found

@@ -25,12 +25,12 @@ def send(
     from evertable.config import Role, load
     from evertable.demo.sending import send_records
     from evertable.errors import TopicNotFoundError
-    from evertable.generations.suggestions import suggested
+    from evertable.generations.suggestions import with_suggestions
 
     properties = {"bootstrap.servers": kafka} if kafka else load(config_file).kafka.for_librdkafka(Role.PRODUCER)
     values = [record.encode() for record in records or []] or [line.rstrip(b"\n") for line in sys.stdin.buffer]
     try:
         send_records(properties, topic, values, None if key is None else key.encode())
     except TopicNotFoundError as error:
-        raise suggested(error, properties) from error
+        raise with_suggestions(error, properties) from error
     typer.echo(f"Sent {len(values)} record{'' if len(values) == 1 else 's'} to {topic}.")

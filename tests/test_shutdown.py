@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import threading
 
-import pytest
 from tests.waiting import wait_until
 
-from evertable.background import run_in_background
 from evertable.shutdown import Shutdown
 
 
@@ -36,13 +34,3 @@ def test_it_begins_once() -> None:
     wait_until(lambda: shutdown.left() == 0)
     shutdown.begin()
     assert shutdown.left() == 0
-
-
-def test_work_in_the_background_tells_what_came_of_it() -> None:
-    assert run_in_background(lambda: 7).result(30) == 7
-
-    def fails() -> None:
-        raise ValueError("so")
-
-    with pytest.raises(ValueError, match="so"):
-        run_in_background(fails).result(30)
