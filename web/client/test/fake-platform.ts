@@ -1,7 +1,7 @@
-/** A world for tests: a clock that is moved by hand, sockets that follow a script, and no network. */
+/** A platform for tests: a clock that tests move, sockets that follow a script, and no network. */
 
 import { EvertableClient } from '../src/index';
-import type { Change, ClientOptions, Connection, Page, Refusal, Surroundings, View } from '../src/types';
+import type { Change, ClientOptions, Connection, Page, Platform, Refusal, View } from '../src/types';
 
 export type Json = Record<string, unknown>;
 
@@ -27,7 +27,7 @@ export class FakeSocket {
     this.isClosed = true;
   }
 
-  /** The server lets it in, and says welcome. */
+  /** The server accepts the socket and sends `welcome`. */
   welcome(): this {
     this.open();
     return this.push({ type: 'welcome', protocol: 'evertable.v1', version: '0.1.0', limits: {} });
@@ -48,7 +48,7 @@ export class FakeSocket {
     return this;
   }
 
-  /** The other side ends it, or never let it in. */
+  /** The server closes the socket, or never accepted it. */
   end(code = 1006, reason = ''): void {
     this.isClosed = true;
     this.onclose?.({ code, reason });
@@ -64,7 +64,7 @@ interface Timer {
   readonly call: () => void;
 }
 
-export class World {
+export class FakePlatform {
   time = 1_000_000;
   chance = 1; // so that delays are whole: 50, 100, 200, …
   readonly sockets: FakeSocket[] = [];
@@ -76,7 +76,7 @@ export class World {
   };
   socketFails: Error | null = null;
 
-  readonly surroundings: Surroundings = {
+  readonly platform: Platform = {
     socket: (url, protocols) => {
       if (this.socketFails) throw this.socketFails;
       const socket = new FakeSocket(url, protocols);
@@ -102,7 +102,7 @@ export class World {
   };
 
   client(options: ClientOptions = {}): EvertableClient {
-    return new EvertableClient({ url: 'http://server', ...options, surroundings: this.surroundings });
+    return new EvertableClient({ url: 'http://server', ...options, platform: this.platform });
   }
 
   get socket(): FakeSocket {
@@ -116,12 +116,12 @@ export class World {
     return this.sockets.filter((socket) => !socket.isClosed);
   }
 
-  /** Lets time pass, and everything due happen in its order. */
+  /** Advances the clock, and fires due timers in order. */
   async pass(ms: number): Promise<void> {
     const end = this.time + ms;
     await settle();
     for (let fired = 0; ; fired++) {
-      if (fired > 10_000) throw new Error('timers go on for ever');
+      if (fired > 10_000) throw new Error('timers fire without end');
       const [next] = [...this.timers].filter(({ at }) => at <= end).sort((one, other) => one.at - other.at);
       if (!next) break;
       this.timers.delete(next);
@@ -132,7 +132,7 @@ export class World {
     this.time = end;
   }
 
-  /** Time passes while no timer fires, as in sleep; those due fire then, all late. */
+  /** Advances the clock without firing timers, as sleep does; those due fire afterwards, all late. */
   async sleep(ms: number): Promise<void> {
     this.time += ms;
     const due = [...this.timers].filter(({ at }) => at <= this.time).sort((one, other) => one.at - other.at);
@@ -144,39 +144,39 @@ export class World {
     for (const call of [...this.returns]) call();
   }
 
-  /** Whatever would go on after a dispose. */
+  /** The number of timers, listeners and sockets that are still there. */
   get left(): number {
     return this.timers.size + this.returns.size + this.open.length;
   }
 }
 
-/** Lets promises go on that nothing holds up. */
+/** Runs pending promise callbacks. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await Promise.resolve();
 }
 
-export interface Heard {
+export interface Recorded {
   readonly pages: Page[];
   readonly changes: Change[];
   readonly refused: Refusal[];
   waiting: number;
 }
 
-/** A viewer that writes down what it hears. */
+/** Returns a viewer that records its calls. */
 export function viewer() {
-  const heard: Heard = { pages: [], changes: [], refused: [], waiting: 0 };
+  const recorded: Recorded = { pages: [], changes: [], refused: [], waiting: 0 };
   return {
     page(page: Page, change: Change) {
-      heard.pages.push(page);
-      heard.changes.push(change);
+      recorded.pages.push(page);
+      recorded.changes.push(change);
     },
     waiting() {
-      heard.waiting++;
+      recorded.waiting++;
     },
     refused(reason: Refusal) {
-      heard.refused.push(reason);
+      recorded.refused.push(reason);
     },
-    heard,
+    recorded,
   };
 }
 
@@ -215,25 +215,25 @@ export function patchFrame(more: Json = {}): Json {
 }
 
 export function errorFrame(tag: number, more: Json = {}): Json {
-  return { type: 'error', id: '1', tag, condition: 'FILTER_INVALID', message: 'not so', ...more };
+  return { type: 'error', id: '1', tag, condition: 'FILTER_INVALID', message: 'invalid filter', ...more };
 }
 
 export function answer(status: number, body?: unknown): Response {
   return new Response(body === undefined ? 'not JSON' : JSON.stringify(body), { status });
 }
 
-/** A client with one subscription on a live socket; its first `attach` before the socket opened took a tag. */
-export async function live(world: World, options: ClientOptions = {}, view: View = {}) {
-  const client = world.client(options);
+/** Returns a client with one subscription on a live socket; its first `subscribe` took a tag before the socket opened. */
+export async function live(platform: FakePlatform, options: ClientOptions = {}, view: View = {}) {
+  const client = platform.client(options);
   const seen = states(client);
   const eye = viewer();
   const subscription = client.subscribe('final_ui', view, eye);
   await settle();
-  world.socket.welcome();
-  return { client, seen, heard: eye.heard, subscription };
+  platform.socket.welcome();
+  return { client, seen, recorded: eye.recorded, subscription };
 }
 
-/** A promise that is settled from outside. */
+/** Returns a promise that the test settles. */
 export function later<T>() {
   let resolve: (value: T) => void = () => {};
   let reject: (error: unknown) => void = () => {};
@@ -244,7 +244,7 @@ export function later<T>() {
   return { promise, resolve, reject };
 }
 
-/** The token that the last socket showed. */
-export function bearer(world: World): string {
-  return atob((world.socket.protocols[1] ?? '').replace('bearer.', ''));
+/** Returns the token that the last socket sent. */
+export function bearer(platform: FakePlatform): string {
+  return atob((platform.socket.protocols[1] ?? '').replace('bearer.', ''));
 }

@@ -1,9 +1,9 @@
-/** The browser, as the client sees it. */
+/** The browser functions that the client uses. */
 
-import type { Surroundings } from './types.js';
+import type { Platform } from './types.js';
 
-/** The browser's own; what is not there (such as a document in a worker) is done without. */
-export function browser(): Surroundings {
+/** Returns the browser's functions. Missing objects, such as the document in a worker, are skipped. */
+export function browserPlatform(): Platform {
   return {
     socket: (url, protocols) => new WebSocket(url, protocols),
     fetch: (input, init) => fetch(input, init),
@@ -15,12 +15,12 @@ export function browser(): Surroundings {
   };
 }
 
-/** The address that relative ones count from. */
-export function pageAddress(): string | undefined {
+/** Returns the URL that relative ones are resolved against. */
+export function pageUrl(): string | undefined {
   return globalThis.document?.baseURI ?? globalThis.location?.href;
 }
 
-/** Calls back; what that throws is reported, and harms nobody else. */
+/** Runs a callback, and reports what it throws instead of passing it on. */
 export function guarded(call: () => void): void {
   try {
     call();
@@ -32,13 +32,13 @@ export function guarded(call: () => void): void {
 
 function onReturn(call: () => void): () => void {
   const { document } = globalThis;
-  const seen = () => {
+  const whenVisible = () => {
     if (document?.visibilityState === 'visible') call();
   };
-  document?.addEventListener('visibilitychange', seen);
+  document?.addEventListener('visibilitychange', whenVisible);
   globalThis.addEventListener?.('online', call);
   return () => {
-    document?.removeEventListener('visibilitychange', seen);
+    document?.removeEventListener('visibilitychange', whenVisible);
     globalThis.removeEventListener?.('online', call);
   };
 }
