@@ -1,5 +1,4 @@
-import { Session } from './session';
-import { tokenIn } from './token';
+import { Session, tokenIn } from './session';
 
 describe('the token of a printed link', () => {
   it('is read from the fragment, decoded', () => {
@@ -7,26 +6,26 @@ describe('the token of a printed link', () => {
     expect(tokenIn('#token=a%2Fb%3D')).toBe('a/b=');
   });
 
-  it('may hold what a link would have encoded', () => {
+  it('may contain characters that a link should encode', () => {
     expect(tokenIn('#token=100%')).toBe('100%');
     expect(tokenIn('#token=a=b&c')).toBe('a=b&c');
   });
 
-  it('is not there in other fragments', () => {
+  it('is null in other fragments', () => {
     for (const fragment of ['', '#', '#final_ui', '#token', '#token=', '#token=%20', '#my_token=x'])
       expect(tokenIn(fragment)).toBeNull();
   });
 });
 
 describe('a session', () => {
-  const windowAt = (hash: string, kept: Record<string, string> = {}) => {
-    const shown: string[] = [];
-    const storage = new Map(Object.entries(kept));
-    const heard: (() => void)[] = [];
+  const windowAt = (hash: string, stored: Record<string, string> = {}) => {
+    const replaced: string[] = [];
+    const storage = new Map(Object.entries(stored));
+    const listeners: (() => void)[] = [];
     const window = {
-      addEventListener: (_event: string, call: () => void) => heard.push(call),
+      addEventListener: (_event: string, call: () => void) => listeners.push(call),
       location: { hash, pathname: '/', search: '?x=1', reload: vi.fn() },
-      history: { replaceState: (_state: unknown, _title: string, url: string) => shown.push(url) },
+      history: { replaceState: (_state: unknown, _title: string, url: string) => replaced.push(url) },
       sessionStorage: {
         getItem: (key: string) => storage.get(key) ?? null,
         setItem: (key: string, value: string) => storage.set(key, value),
@@ -35,35 +34,35 @@ describe('a session', () => {
     };
     const open = (link: string) => {
       window.location.hash = link;
-      for (const call of heard) call();
+      for (const call of listeners) call();
     };
-    return { window: window as unknown as Window, shown, storage, open, reload: window.location.reload };
+    return { window: window as unknown as Window, replaced, storage, open, reload: window.location.reload };
   };
 
-  it('takes the token out of the address and keeps it', () => {
-    const { window, shown, storage } = windowAt('#token=secret');
+  it('removes the token from the address and stores it', () => {
+    const { window, replaced, storage } = windowAt('#token=secret');
     expect(new Session(window).token()).toBe('secret');
-    expect(shown).toEqual(['/?x=1']);
+    expect(replaced).toEqual(['/?x=1']);
     expect([...storage.values()]).toEqual(['secret']);
   });
 
-  it('leaves the name of a table in the address, and uses the token that was kept', () => {
-    const { window, shown } = windowAt('#final_ui', { 'evertable.token': 'kept' });
+  it('leaves the name of a table in the address, and uses the stored token', () => {
+    const { window, replaced } = windowAt('#final_ui', { 'evertable.token': 'kept' });
     expect(new Session(window).token()).toBe('kept');
-    expect(shown).toEqual([]);
+    expect(replaced).toEqual([]);
   });
 
-  it('takes the token of a link that is opened while the page is there', () => {
-    const { window, shown, open } = windowAt('#final_ui', { 'evertable.token': 'old' });
+  it('takes the token of a link that is opened in the open page', () => {
+    const { window, replaced, open } = windowAt('#final_ui', { 'evertable.token': 'old' });
     const session = new Session(window);
     open('#users_ui');
     expect(session.token()).toBe('old');
     open('#token=new');
     expect(session.token()).toBe('new');
-    expect(shown).toEqual(['/?x=1']);
+    expect(replaced).toEqual(['/?x=1']);
   });
 
-  it('forgets everything', () => {
+  it('forgets the token and reloads', () => {
     const { window, storage, reload } = windowAt('', { 'evertable.token': 'kept' });
     const session = new Session(window);
     session.forget();
@@ -72,7 +71,7 @@ describe('a session', () => {
     expect(reload).toHaveBeenCalledOnce();
   });
 
-  it('goes without storage', () => {
+  it('works without storage', () => {
     const { window } = windowAt('#token=secret');
     Object.defineProperty(window, 'sessionStorage', {
       get: () => {

@@ -20,13 +20,13 @@ async function shown() {
 }
 
 describe('the log', () => {
-  it('asks for the newest lines, and says so while there are none', async () => {
+  it('loads the newest lines, and shows that it does', async () => {
     const { client, texts } = await shown();
-    expect(client.following[0]?.view).toMatchObject({ newestFirst: true, limit: 200 });
-    expect(texts('.none')).toEqual(['Fetching the log …']);
+    expect(client.subscriptions[0]?.view).toMatchObject({ newestFirst: true, limit: 200 });
+    expect(texts('.none')).toEqual(['Loading the log …']);
   });
 
-  it('says each level in a word', async () => {
+  it('shows each level as a word', async () => {
     const { client, fixture, texts } = await shown();
     client.show('orchestrator_logs', LINES);
     await fixture.whenStable();
@@ -35,24 +35,24 @@ describe('the log', () => {
     expect(texts('.count')).toEqual(['3 lines']);
   });
 
-  it('shows errors alone, and says that there are none', async () => {
+  it('filters by level, and shows that no line matches', async () => {
     const { client, fixture, page, texts } = await shown();
     client.show('orchestrator_logs', LINES);
     await fixture.whenStable();
     [...page.querySelectorAll('button')].find((button) => button.textContent?.trim() === 'Errors')?.click();
-    expect(client.following[0]?.view.filter).toBe("level = 'ERROR'");
+    expect(client.subscriptions[0]?.view.filter).toBe("level = 'ERROR'");
     client.show('orchestrator_logs', []);
     await fixture.whenStable();
-    expect(texts('.none')).toEqual(['No such lines: all is well.']);
+    expect(texts('.none')).toEqual(['No such lines.']);
   });
 
-  it('fetches older lines on demand', async () => {
+  it('loads older lines on request', async () => {
     const { client, fixture, page } = await shown();
     client.show('orchestrator_logs', LINES, 1_000);
     await fixture.whenStable();
     const more = page.querySelector<HTMLButtonElement>('.more');
     expect(more?.textContent).toContain('997 older lines');
     more?.click();
-    expect(client.following[0]?.view.limit).toBe(400);
+    expect(client.subscriptions[0]?.view.limit).toBe(400);
   });
 });
