@@ -1,10 +1,10 @@
 /**
- * Which rows are asked for, so that those on screen are among them and a little scrolling needs no new page.
+ * The rows to request, so that they include those on screen and a little scrolling needs no new page.
  *
  *     offset ──┐ margin ┌── on screen ──┐ margin ┌── offset + limit
  *
- * It moves only when the screen comes within a margin of its edge, and then puts the screen in its middle. At the end
- * of the table it reaches beyond it, so that rows that are appended fall inside.
+ * It moves only when the screen comes within a margin of its edge, and then centers on the screen. At the end of the
+ * table it reaches beyond the end, so that appended rows fall inside.
  */
 export class RowWindow {
   private start: number;
@@ -26,11 +26,11 @@ export class RowWindow {
     return this.size;
   }
 
-  /** Takes the rows from `first` to `last` into the window; true if it had to move. */
+  /** Moves or resizes the window to cover the rows from `first` to `last`; returns whether it changed. */
   cover(first: number, last: number, total: number): boolean {
-    const seen = Math.max(1, last - first + 1);
-    const size = Math.max(this.pageSize, 2 * seen);
-    const spare = size - seen;
+    const visible = Math.max(1, last - first + 1);
+    const size = Math.max(this.pageSize, 2 * visible);
+    const spare = size - visible;
     const margin = Math.floor(spare / 4);
     const above = this.start > 0 && first < this.start + margin;
     const below = this.start + size < total && last >= this.start + size - margin;
@@ -43,13 +43,13 @@ export class RowWindow {
     return moved;
   }
 
-  /** Begins again at a row, whatever is on screen. */
+  /** Moves the window to a row. */
   reset(start = 0): void {
     this.start = start;
   }
 }
 
-/** Whether a page has all rows from `first` to `last` that there are. */
+/** Whether a page has all existing rows from `first` to `last`. */
 export function holds(
   page: { offset: number; total: number; rows: { length: number } },
   first: number,

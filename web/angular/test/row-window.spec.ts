@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { holds, RowWindow } from '../src/window';
+import { holds, RowWindow } from '../src/row-window';
 
 const place = (window: RowWindow) => [window.offset, window.limit];
 
 describe('RowWindow', () => {
-  it('begins where it is told to, and stays while the screen is well inside', () => {
+  it('starts at the given row, and stays while the screen is well inside', () => {
     const window = new RowWindow(300);
     expect(window.cover(0, 29, 1e6)).toBe(false);
     expect(window.cover(150, 179, 1e6)).toBe(false);
@@ -13,7 +13,7 @@ describe('RowWindow', () => {
     expect(new RowWindow(300, -5).offset).toBe(0);
   });
 
-  it('moves before the screen reaches its edge, with the screen in its middle', () => {
+  it('moves before the screen reaches its edge, and centers on the screen', () => {
     const window = new RowWindow(300);
     expect(window.cover(210, 239, 1e6)).toBe(true);
     expect(place(window)).toEqual([75, 300]);
@@ -22,7 +22,7 @@ describe('RowWindow', () => {
     expect(place(window)).toEqual([0, 300]);
   });
 
-  it('follows a jump, and back', () => {
+  it('follows a jump and the way back', () => {
     const window = new RowWindow(300);
     expect(window.cover(999_970, 999_999, 1e6)).toBe(true);
     expect(place(window)).toEqual([999_835, 300]);
@@ -30,7 +30,7 @@ describe('RowWindow', () => {
     expect(window.offset).toBe(0);
   });
 
-  it('reaches beyond the end, so that appended rows fall inside', () => {
+  it('reaches beyond the end, so that appended rows are inside', () => {
     const window = new RowWindow(300);
     window.cover(9970, 9999, 10_000);
     const { offset } = window;
@@ -40,7 +40,7 @@ describe('RowWindow', () => {
     expect(window.offset).toBe(offset);
   });
 
-  it('holds more than a page where the screen does', () => {
+  it('grows if the screen shows more than a page', () => {
     const window = new RowWindow(10);
     expect(window.cover(0, 49, 1000)).toBe(true);
     expect(place(window)).toEqual([0, 100]);
@@ -49,7 +49,7 @@ describe('RowWindow', () => {
     expect(window.limit).toBe(10);
   });
 
-  it('has every row of the screen inside after each move, wherever people scroll to', () => {
+  it('contains every row of the screen after each move', () => {
     const window = new RowWindow(120);
     const total = 5000;
     for (let first = 0; first < total; first += 37) {
@@ -70,7 +70,7 @@ describe('holds', () => {
     expect(holds(page, 120, 150)).toBe(false);
   });
 
-  it('misses no rows that the table does not have', () => {
+  it('ignores rows that the table does not have', () => {
     expect(holds({ offset: 0, total: 5, rows: { length: 5 } }, 0, 29)).toBe(true);
     expect(holds({ offset: 0, total: 0, rows: { length: 0 } }, 0, 29)).toBe(true);
     expect(holds({ offset: 500, total: 5, rows: { length: 0 } }, 0, 4)).toBe(false);
