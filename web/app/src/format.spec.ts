@@ -1,7 +1,5 @@
-import { type Connection, RequestRefused } from '@evertable/client';
+import { RequestRefused } from '@evertable/client';
 import { counted, moment, rate, refusalOf, refusalText, span } from './format';
-import { connectionText } from './shell/page-header';
-import { defaultTable } from './tables/table-list';
 
 describe('formats', () => {
   it('show durations in a suitable unit', () => {
@@ -23,24 +21,6 @@ describe('formats', () => {
     expect([moment(null), moment('soon')]).toEqual(['', 'soon']);
   });
 
-  it('show the state of the connection', () => {
-    const at = (state: Connection['state'], retryAt: number | null = null): Connection => ({
-      state,
-      since: 1_000,
-      attempts: 0,
-      retryAt,
-      reason: null,
-    });
-    expect(connectionText(at('live'), 9_000)).toEqual({ text: 'live', detail: '', tone: 'good' });
-    const whole = (connection: Connection) => {
-      const { text, detail } = connectionText(connection, 9_000);
-      return text + detail;
-    };
-    expect(whole(at('stale'))).toBe('no response for 8 s');
-    expect(whole(at('reconnecting', 9_300))).toBe('reconnecting …');
-    expect(whole(at('reconnecting', 13_000))).toBe('reconnecting, next try in 4 s …');
-  });
-
   it('show refusals and invalid answers', () => {
     const refusal = { condition: 'BODY_INVALID', message: 'The body is no object.' };
     expect(refusalText(refusalOf(new RequestRefused(refusal)))).toBe('The body is no object. (BODY_INVALID)');
@@ -48,15 +28,5 @@ describe('formats', () => {
     expect(refusalText({ condition: 'CONTROL_READ_ONLY', message: '' })).toContain(
       'may not write to the control topic',
     );
-  });
-});
-
-describe('the table that is shown first', () => {
-  it('is the joined one, which follows those of the sources', () => {
-    expect(defaultTable(['user', 'account', 'user_account', 'dead_letters', 'orchestrator_status'])).toBe(
-      'user_account',
-    );
-    expect(defaultTable(['orchestrator_logs'])).toBe('orchestrator_logs');
-    expect(defaultTable([])).toBeNull();
   });
 });

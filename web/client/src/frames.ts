@@ -51,7 +51,7 @@ export type ErrorFrame = Framed<'error'> & Refusal;
 /** Frames about one subscription. */
 export type SubscriptionFrame = PageFrame | PatchFrame | TotalFrame | Framed<'waiting'> | ErrorFrame;
 
-/** Any other frame is a sign of life and nothing more: `welcome`, `pong`, and what newer servers may send. */
+/** Any other frame (`welcome`, `pong`, or a type of newer servers) only shows that the server responds. */
 export type Frame = SubscriptionFrame | { readonly type: 'other' };
 
 const STAMP = ['generation', 'publication', 'version', 'total'];
