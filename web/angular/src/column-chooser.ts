@@ -1,8 +1,7 @@
 import {
   ChangeDetectionStrategy,
   Component,
-  type ElementRef,
-  ElementRef as Host,
+  ElementRef,
   inject,
   input,
   output,
@@ -50,7 +49,7 @@ export class ColumnChooser {
   protected readonly texts = TEXTS;
   protected readonly marked = withMarks;
   protected readonly open = signal(false);
-  private readonly host = inject<Host<HTMLElement>>(Host);
+  private readonly host = inject<ElementRef<HTMLElement>>(ElementRef);
   private readonly opener = viewChild.required<ElementRef<HTMLButtonElement>>('opener');
 
   /** Whether one column is left, which must stay visible. */

@@ -1,12 +1,6 @@
 import type { Change, Page, Refusal, Subscription, View, Viewer } from '@evertable/client';
 import { BARE, keyOf, type Query, sameQuery, viewOf, without } from './query.js';
-import { holds, RowWindow } from './row-window.js';
-
-/** A range of rows, including both ends. */
-export interface RowRange {
-  readonly first: number;
-  readonly last: number;
-}
+import { holds, type RowRange, RowWindow } from './row-window.js';
 
 /** The screen that a feed fills. */
 export interface Screen {

@@ -15,6 +15,7 @@ import { addCellClass, cellAt, loadBlockOf, setLabel, viewportOf } from './ag-gr
 import { cellTitle } from './cells.js';
 import { columnDefs, fillWidth, inOrder, sameColumns, widthsFor } from './columns.js';
 import type { Headers } from './header.js';
+import type { RowRange } from './row-window.js';
 
 const MODULES = [
   CellStyleModule,
@@ -78,7 +79,7 @@ export class Grid {
   private readonly api: GridApi;
   private page: Page | null = null;
   private columnIndexes = new Map<string, number>();
-  private visible: { first: number; last: number } | null = null;
+  private visible: RowRange | null = null;
 
   constructor(
     private readonly host: HTMLElement,
@@ -156,7 +157,7 @@ export class Grid {
   }
 
   /** The rows that are fully on screen; null if there are none. */
-  get visibleRows(): { first: number; last: number } | null {
+  get visibleRows(): RowRange | null {
     return this.visible;
   }
 

@@ -1,4 +1,5 @@
 import { ChangeDetectionStrategy, Component, computed, input, output } from '@angular/core';
+import type { RowRange } from './row-window.js';
 import { TEXTS } from './texts.js';
 
 /** Shows which rows are on screen, and goes to others. */
@@ -19,7 +20,7 @@ import { TEXTS } from './texts.js';
 })
 export class Pager {
   /** Rows on screen, from 0. */
-  readonly visibleRows = input.required<{ first: number; last: number } | null>();
+  readonly visibleRows = input.required<RowRange | null>();
   /** Null until it is known. */
   readonly total = input.required<number | null>();
   /** A row, from 0; it may be outside of the table. */

@@ -1,3 +1,9 @@
+/** A range of rows, including both ends. */
+export interface RowRange {
+  readonly first: number;
+  readonly last: number;
+}
+
 /**
  * The rows to request, so that they include those on screen and a little scrolling needs no new page.
  *

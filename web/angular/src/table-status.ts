@@ -1,5 +1,6 @@
 import { computed, effect, type Signal, signal, untracked } from '@angular/core';
 import type { Change, Column, Connection, Page, Refusal } from '@evertable/client';
+import type { RowRange } from './row-window.js';
 import { TEXTS } from './texts.js';
 
 /** What the status line depends on. */
@@ -69,7 +70,7 @@ export interface PageSummary {
 /** What a table shows, and its status line. */
 export class TableStatus {
   readonly page = signal<PageSummary | null>(null, { equal: sameSummary });
-  readonly visibleRows = signal<{ first: number; last: number } | null>(null, {
+  readonly visibleRows = signal<RowRange | null>(null, {
     equal: (one, other) => one?.first === other?.first && one?.last === other?.last,
   });
   readonly missing = signal<readonly string[]>([]);

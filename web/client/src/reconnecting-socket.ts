@@ -4,8 +4,6 @@ import { type Address, isToken, subprotocols } from './address.js';
 import type { Frame, Request } from './frames.js';
 import { probe, unreachable } from './http.js';
 import {
-  type Backoff,
-  type Classify,
   classify,
   type End,
   errorText,
@@ -62,11 +60,9 @@ export class ReconnectingSocket {
     private readonly address: Address,
     private readonly tokens: TokenSource,
     private readonly listener: SocketListener,
-    private readonly backoff: Backoff = exponentialBackoff,
-    private readonly classifyEnd: Classify = classify,
   ) {
     this.#connection = initialConnection(platform.now());
-    this.#delays = backoff(platform.random);
+    this.#delays = exponentialBackoff(platform.random);
   }
 
   get connection(): Connection {
@@ -177,9 +173,9 @@ export class ReconnectingSocket {
       liveMs: this.#liveAt === null ? 0 : platform.now() - this.#liveAt,
     };
     const attempt = this.#startAttempt();
-    const { state, reason } = this.classifyEnd(end, history);
+    const { state, reason } = classify(end, history);
     const attempts = history.wasLive ? 0 : this.#connection.attempts + 1;
-    if (resetsBackoff(end, history)) this.#delays = this.backoff(platform.random);
+    if (resetsBackoff(end, history)) this.#delays = exponentialBackoff(platform.random);
     let retryAt: number | null = null;
     if (state === 'refused') this.#scheduleTokenPoll();
     if (state === 'reconnecting') {

@@ -39,8 +39,6 @@ export const BAD_TOKEN: Refusal = {
   message: 'The token must be one word of visible ASCII characters.',
 };
 
-export type Classify = (end: End, history: SocketHistory) => NextState;
-
 /** Decides what follows an end. Only an HTTP refusal or an impossible token is not retried. */
 export function classify(end: End, history: SocketHistory): NextState {
   switch (end.kind) {
@@ -83,8 +81,6 @@ export function resetsBackoff(end: End, history: SocketHistory): boolean {
   const isFault = end.kind === 'unreadable' || (end.kind === 'closed' && FAULT_CODES.includes(end.code));
   return history.liveMs >= STABLE_MS || (history.hadPage && !isFault);
 }
-
-export type Backoff = (random: () => number) => Iterator<number, never>;
 
 /** Yields milliseconds to wait before each attempt; jittered so that many clients do not return at once. */
 export function* exponentialBackoff(random: () => number): Generator<number, never> {
