@@ -55,7 +55,7 @@ def test_a_wrong_token_is_told_and_another_one_lets_in(url: str, new_tab: OpenTa
 
 def test_without_a_token_it_is_asked_for(url: str, new_tab: OpenTab, picture: Picture) -> None:
     tab = new_tab().open(url)
-    expect(tab.page.get_by_role("alert")).to_contain_text("only to those who have its token")
+    expect(tab.page.get_by_role("alert")).to_contain_text("requires a token")
     picture(tab, "login")
     assert not [complaint for complaint in tab.complaints if not is_refusal(complaint)]
     tab.complaints.clear()

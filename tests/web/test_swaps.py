@@ -57,10 +57,10 @@ def test_five_swaps_under_the_eyes_of_people(
     tab, other = new_tab().open(app.url, "final_ui"), new_tab().open(app.url, "users_ui")
     wait_until(lambda: "a" in cells(tab.page, "accountType") and "a 3" in cells(other.page, "name"))
     watches = [Watch(tab.page), Watch(other.page, "name")]
-    fate = tab.page.locator("et-wiring-panel .fate")
+    outcome = tab.page.locator("et-wiring-panel .outcome")
 
     swap_in_panel(tab.page, pairs["b"], "left")
-    expect(fate).to_contain_text("Done in")
+    expect(outcome).to_contain_text("Done in")
     wait_for_rows(other.page, "name", USERS["b"])
     picture(tab, "swapped")
     assert (
@@ -69,12 +69,12 @@ def test_five_swaps_under_the_eyes_of_people(
     wait_until(lambda: all(watch.marks[-1] == "c" for watch in watches))
     swap_in_panel(tab.page, pairs["b"], "natural")
     wait_until(lambda: all(watch.marks[-1] == "b" for watch in watches))
-    expect(fate).to_contain_text("Done in")
+    expect(outcome).to_contain_text("Done in")
     assert app.verdict(app.control(wiring(pairs["c"], joinType="asof")))["result"] == "applied"
     wait_until(lambda: all(watch.marks[-1] == "c" for watch in watches))
     tab.page.get_by_role("button", name="Roll back").click()
     wait_until(lambda: all(watch.marks[-1] == "b" for watch in watches))
-    expect(fate).to_contain_text("Done in")
+    expect(outcome).to_contain_text("Done in")
 
     wait_for_rows(other.page, "name", USERS["b"])
     assert [watch.marks for watch in watches] == [["a", "b", "c", "b", "c", "b"]] * 2
@@ -96,12 +96,12 @@ def test_a_held_swap_is_reviewed_and_forced(
     expect(review).to_contain_text("Swap held for review")
     expect(review).to_contain_text(f"All 30 records of '{topic}' (users) were rejected")
     expect(review.get_by_role("row", name="age")).to_contain_text("30 of 30")
-    expect(tab.page.locator("et-wiring-panel .fate")).to_contain_text("Held, and nothing was touched")
+    expect(tab.page.locator("et-wiring-panel .outcome")).to_contain_text("Held: the result looks wrong")
     assert cells(tab.page, "name")
     picture(tab, "held")
     assert tab.axe() == []
     review.get_by_role("button", name="Go live anyway").click()
-    expect(tab.page.locator("et-wiring-panel .fate")).to_contain_text("Done in")
+    expect(tab.page.locator("et-wiring-panel .outcome")).to_contain_text("Done in")
     assert app.status["usersTopic"] == topic
     picture(tab, "forced")
     tab.page.get_by_role("button", name="Roll back").click()
@@ -115,7 +115,7 @@ def test_a_swap_that_is_rejected_says_why(app: App, new_tab: OpenTab, picture: P
     watch = Watch(tab.page, "name")
     tab.page.get_by_label("Topic for users").fill("no-such-topic")
     tab.page.get_by_role("button", name="Swap", exact=True).click()
-    expect(tab.page.locator("et-wiring-panel .fate")).to_contain_text("no-such-topic")
+    expect(tab.page.locator("et-wiring-panel .outcome")).to_contain_text("no-such-topic")
     picture(tab, "rejected")
     assert (watch.problems, len(watch.marks)) == ([], 1)
 

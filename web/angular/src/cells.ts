@@ -1,6 +1,6 @@
 import type { Value } from '@evertable/client';
 
-/** What kind of thing a column holds, as far as showing and filtering go. */
+/** The kind of a column, for display and filters. */
 export type Kind = 'text' | 'number' | 'boolean' | 'date' | 'time' | 'json';
 
 export function kindOf(type: string): Kind {
@@ -22,15 +22,15 @@ export function kindOf(type: string): Kind {
   }
 }
 
-// Embeddings, overrides and isolates: they make `exe.gnp` look like `png.exe`, and spill into what follows.
-const DIRECTIONS = /[\u202a-\u202e\u2066-\u2069]/g;
+// embeddings, overrides and isolates: they make `exe.gnp` look like `png.exe`, and affect the text that follows
+const DIRECTION_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g;
 
-/** Replaces characters that change the direction of writing by marks that people see: `‹U+202E›`. */
+/** Replaces invisible characters that change the text direction by marks such as `‹U+202E›`. */
 export function withMarks(text: string): string {
-  return text.replace(DIRECTIONS, (found) => `‹U+${found.charCodeAt(0).toString(16).toUpperCase()}›`);
+  return text.replace(DIRECTION_CONTROLS, (found) => `‹U+${found.charCodeAt(0).toString(16).toUpperCase()}›`);
 }
 
-/** Shows a value to people. `undefined` is a row that has not come yet. */
+/** Returns the text of a cell. `undefined` means that its row is not loaded. */
 export function cellText(value: Value | undefined, type: string): string {
   if (value === undefined) return '…';
   if (value === null) return 'null';
@@ -44,7 +44,7 @@ export function cellText(value: Value | undefined, type: string): string {
   }
 }
 
-/** What is told on hovering: the moment in UTC, or the whole of what may be cut off. */
+/** Returns the tooltip of a cell: a time in UTC, or the text that may be cut off. */
 export function cellTitle(value: Value | undefined, type: string): string {
   if (value === undefined || value === null) return '';
   switch (kindOf(type)) {
@@ -62,7 +62,7 @@ export function cellTitle(value: Value | undefined, type: string): string {
 const NUMERAL = /^-?\d+(\.\d+)?$/;
 const formats = new Map<number, Intl.NumberFormat>();
 
-/** Grouped as people here do, with every digit that came: longs and decimals never pass through a double. */
+/** Groups digits as the locale does, and keeps all of them: longs and decimals are never converted to a double. */
 function numberText(value: Value): string {
   const digits = String(value);
   if (!NUMERAL.test(digits)) return digits;
@@ -76,14 +76,14 @@ function numberText(value: Value): string {
     });
     formats.set(decimals, format);
   }
-  // Since 2023 digits may come as a string, which keeps them all; TypeScript's ES2022 does not know it.
+  // since ES2023 a string is allowed and keeps all digits; TypeScript's ES2022 types do not know it
   return format.format(digits as unknown as bigint);
 }
 
 const TIME = /^(.*T\d\d:\d\d:\d\d)(?:\.(\d+))?Z$/;
 const two = (part: number) => String(part).padStart(2, '0');
 
-/** `2026-11-15T20:07:28.120000Z` as `2026-11-15 21:07:28.12`, one hour east of Greenwich. */
+/** Returns `2026-11-15T20:07:28.120000Z` as `2026-11-15 21:07:28.12` in UTC+1. */
 function localTime(moment: string): string {
   const parts = TIME.exec(moment);
   const time = parts ? new Date(`${parts[1]}Z`) : null;

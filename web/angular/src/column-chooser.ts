@@ -1,8 +1,7 @@
 import {
   ChangeDetectionStrategy,
   Component,
-  type ElementRef,
-  ElementRef as Host,
+  ElementRef,
   inject,
   input,
   output,
@@ -19,8 +18,8 @@ import { TEXTS } from './texts.js';
   changeDetection: ChangeDetectionStrategy.OnPush,
   host: {
     '(keydown.escape)': 'close(true)',
-    '(document:pointerdown)': 'leave($event)',
-    '(focusout)': 'leave({ target: $event.relatedTarget })',
+    '(document:pointerdown)': 'closeOutside($event)',
+    '(focusout)': 'closeOutside({ target: $event.relatedTarget })',
   },
   template: `
     <button #opener type="button" [attr.aria-expanded]="open()" (click)="open.set(!open())">{{ texts.columns }}</button>
@@ -50,10 +49,10 @@ export class ColumnChooser {
   protected readonly texts = TEXTS;
   protected readonly marked = withMarks;
   protected readonly open = signal(false);
-  private readonly host = inject<Host<HTMLElement>>(Host);
+  private readonly host = inject<ElementRef<HTMLElement>>(ElementRef);
   private readonly opener = viewChild.required<ElementRef<HTMLButtonElement>>('opener');
 
-  /** A table without columns could not be got back by its headers. */
+  /** Whether one column is left, which must stay visible. */
   protected isLast(): boolean {
     return this.columns().filter((column) => column.visible).length === 1;
   }
@@ -67,7 +66,7 @@ export class ColumnChooser {
     this.open.set(false);
   }
 
-  protected leave({ target }: { target: EventTarget | null }): void {
+  protected closeOutside({ target }: { target: EventTarget | null }): void {
     if (target instanceof Node && !this.host.nativeElement.contains(target)) this.close(false);
   }
 }

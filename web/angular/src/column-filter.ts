@@ -13,12 +13,12 @@ import {
 } from '@angular/core';
 import type { Column } from '@evertable/client';
 import { kindOf, withMarks } from './cells.js';
-import { type ColumnFilter, condition, OPERATORS, type Operator, operands } from './filters.js';
+import { type ColumnFilter, condition, OPERATORS, type Operator, operandCount } from './filters.js';
 import { OPERATOR_TEXTS, TEXTS } from './texts.js';
 
 const INPUTS = { date: 'date', time: 'datetime-local' } as Record<string, string>;
 
-/** Asks which values of a column to show. */
+/** Takes the filter of one column. */
 @Component({
   selector: 'live-column-filter',
   changeDetection: ChangeDetectionStrategy.OnPush,
@@ -28,13 +28,13 @@ const INPUTS = { date: 'date', time: 'datetime-local' } as Record<string, string
       <strong>{{ name() }}</strong>
       <select #operator [attr.aria-label]="texts.condition" (change)="choose(operator.value)">
         @for (each of operators(); track each) {
-          <option [value]="each" [selected]="each === chosen()">{{ words[each] }}</option>
+          <option [value]="each" [selected]="each === chosen()">{{ operatorTexts[each] }}</option>
         }
       </select>
       @if (count() > 0) {
         <input
           #one
-          [type]="kind()"
+          [type]="inputType()"
           step="1"
           [attr.inputmode]="isNumber() ? 'decimal' : null"
           [value]="filter()?.value ?? ''"
@@ -42,12 +42,12 @@ const INPUTS = { date: 'date', time: 'datetime-local' } as Record<string, string
         />
       }
       @if (count() > 1) {
-        <input #two [type]="kind()" step="1" [value]="filter()?.to ?? ''" [attr.aria-label]="texts.to" />
+        <input #two [type]="inputType()" step="1" [value]="filter()?.to ?? ''" [attr.aria-label]="texts.to" />
       }
       <p class="live-error" role="alert">{{ error() }}</p>
       <div class="live-buttons">
         <button type="submit" class="live-primary">{{ texts.apply }}</button>
-        <button type="button" (click)="said.emit(null)">{{ texts.clear }}</button>
+        <button type="button" (click)="applied.emit(null)">{{ texts.clear }}</button>
         <button type="button" (click)="closed.emit()">{{ texts.close }}</button>
       </div>
     </form>
@@ -57,20 +57,20 @@ export class ColumnFilterPanel {
   readonly column = input.required<Column>();
   readonly filter = input<ColumnFilter | null>(null);
   /** A filter, or null for none. */
-  readonly said = output<ColumnFilter | null>();
+  readonly applied = output<ColumnFilter | null>();
   readonly closed = output<void>();
 
   protected readonly texts = TEXTS;
-  protected readonly words = OPERATOR_TEXTS;
+  protected readonly operatorTexts = OPERATOR_TEXTS;
   protected readonly name = computed(() => withMarks(this.column().name));
   protected readonly title = computed(() => TEXTS.filterOf(this.name()));
   protected readonly operators = computed(() => OPERATORS[kindOf(this.column().type)]);
-  protected readonly kind = computed(() => INPUTS[kindOf(this.column().type)] ?? 'text');
+  protected readonly inputType = computed(() => INPUTS[kindOf(this.column().type)] ?? 'text');
   protected readonly isNumber = computed(() => kindOf(this.column().type) === 'number');
   protected readonly chosen = linkedSignal<Operator>(
     () => this.filter()?.operator ?? this.operators()[0] ?? 'isNotNull',
   );
-  protected readonly count = computed(() => operands(this.chosen()));
+  protected readonly count = computed(() => operandCount(this.chosen()));
   protected readonly error = linkedSignal({ source: this.chosen, computation: () => '' });
 
   private readonly injector = inject(Injector);
@@ -94,7 +94,7 @@ export class ColumnFilterPanel {
       value: this.one()?.nativeElement.value ?? '',
       to: this.two()?.nativeElement.value ?? '',
     };
-    if (condition(this.column(), filter) !== null) this.said.emit(filter);
+    if (condition(this.column(), filter) !== null) this.applied.emit(filter);
     else this.error.set(this.isNumber() ? TEXTS.notANumber : TEXTS.notAValue);
   }
 

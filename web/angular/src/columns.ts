@@ -1,18 +1,19 @@
 import type { Column, Page, Value } from '@evertable/client';
 import type { ColDef, GridApi } from 'ag-grid-community';
 import { cellText, kindOf, withMarks } from './cells.js';
-import { Header, type Heads } from './header.js';
+import { HeaderCell, type Headers } from './header.js';
 
-/** Looks up the value that is shown in a row of the table now; `undefined` if that row has not come yet. */
+/** Returns the current value of a cell; `undefined` if its row is not loaded. */
 export type Lookup = (row: number, column: string) => Value | undefined;
 
-/** In pixels: of a character, of what surrounds a cell's and a header's text, and of a column at least and at most. */
-const WIDTH = { character: 8, cell: 24, header: 56, least: 80, most: 340 } as const;
+/** In pixels: a character, the space around a cell's and a header's text, and the limits of a column. */
+const WIDTH = { character: 8, cell: 24, header: 56, min: 80, max: 340 } as const;
+const SCROLLBAR_WIDTH = 18;
 
-/** The grid's columns for those of a page. Widths are for the first time only: later ones are what people made of them. */
+/** Returns the grid's columns for those of a page. Widths are initial only, so that users' changes stay. */
 export function columnDefs(
   columns: readonly Column[],
-  heads: Heads,
+  headers: Headers,
   lookup: Lookup,
   widths: ReadonlyMap<string, number>,
 ): ColDef[] {
@@ -21,32 +22,32 @@ export function columnDefs(
     return {
       colId: name,
       headerName: withMarks(name),
-      headerComponent: Header,
-      headerComponentParams: { heads },
-      headerClass: kind === 'number' ? 'live-number' : '',
-      cellClass: kind === 'number' || kind === 'json' ? `live-${kind}` : '',
+      headerComponent: HeaderCell,
+      headerComponentParams: { headers },
+      headerClass: kind === 'number' ? ['live-header-cell', 'live-number'] : 'live-header-cell',
+      cellClass: kind === 'number' || kind === 'json' ? ['live-cell', `live-${kind}`] : 'live-cell',
       cellClassRules: {
         'live-null': (params) => params.value === null,
         'live-blank': (params) => params.value === undefined,
       },
-      initialWidth: widths.get(name) ?? WIDTH.least,
+      initialWidth: widths.get(name) ?? WIDTH.min,
       valueGetter: (params) => lookup(params.node?.rowIndex ?? -1, name),
       valueFormatter: (params) => cellText(params.value, type),
     };
   });
 }
 
-/** Wide enough for the names of columns and for what the first rows hold, within limits. */
+/** Returns widths that fit the names of the columns and the values of the first rows, within limits. */
 export function widthsFor({ columns, rows }: Pick<Page, 'columns' | 'rows'>): Map<string, number> {
   const longest = (at: number, type: string) =>
     rows.reduce((most, row) => Math.max(most, cellText(row[at], type).length), 0);
   return new Map(
     columns.map(({ name, type }, at) => {
-      const wanted = Math.max(
+      const width = Math.max(
         WIDTH.header + name.length * WIDTH.character,
         WIDTH.cell + longest(at, type) * WIDTH.character,
       );
-      return [name, Math.min(WIDTH.most, Math.max(WIDTH.least, wanted))];
+      return [name, Math.min(WIDTH.max, Math.max(WIDTH.min, width))];
     }),
   );
 }
@@ -58,8 +59,8 @@ export function sameColumns(one: readonly Column[], other: readonly Column[]): b
   );
 }
 
-/** Columns in the order that people gave them, `before`; new ones next to the neighbour that they come with. */
-export function arranged(columns: readonly Column[], before: readonly string[]): Column[] {
+/** Returns the columns in the order `before`, which users may have changed; new ones follow their left neighbour. */
+export function inOrder(columns: readonly Column[], before: readonly string[]): Column[] {
   const known = new Map(columns.map((column) => [column.name, column]));
   const order = before.flatMap((name) => known.get(name) ?? []);
   for (const [at, column] of columns.entries()) {
@@ -70,15 +71,13 @@ export function arranged(columns: readonly Column[], before: readonly string[]):
   return order;
 }
 
-/** Gives columns that leave room on the right more of it. */
-export function spread(api: GridApi, width: number): void {
+/** Widens the columns if they leave space on the right. */
+export function fillWidth(api: GridApi, width: number): void {
   const columns = api.getAllDisplayedColumns();
   const taken = columns.reduce((sum, column) => sum + column.getActualWidth(), 0);
-  const room = width - SCROLLBAR;
+  const room = width - SCROLLBAR_WIDTH;
   if (taken === 0 || taken >= room) return;
   api.setColumnWidths(
     columns.map((key) => ({ key, newWidth: Math.floor((key.getActualWidth() * room) / taken) })),
   );
 }
-
-const SCROLLBAR = 18;

@@ -12,25 +12,25 @@ import {
   type ClientOptions,
   type Connection,
   EvertableClient,
+  type Page,
   type Subscription,
   type View,
   type Viewer,
 } from '@evertable/client';
-import type { Observable } from 'rxjs';
-import { streamOf } from './stream.js';
+import { type Observable, ReplaySubject } from 'rxjs';
 
-/** What the library needs of `EvertableClient`; tests bring their own. */
+/** The part of `EvertableClient` that the library uses; tests provide their own. */
 export type LiveClient = Pick<
   EvertableClient,
   'connection' | 'onConnection' | 'subscribe' | 'request' | 'reconnect' | 'dispose'
 >;
 
-/** The one client of an application. */
+/** The client of the application. */
 export const EVERTABLE_CLIENT = new InjectionToken<LiveClient>('EVERTABLE_CLIENT');
 
-/** The rows of a table as objects, for people who bring their own table. */
+/** The rows of a table as objects, for applications with their own table component. */
 export interface TableStream {
-  /** All rows, anew at every change; kept for those who come later. Completes with `dispose()`. */
+  /** Emits all rows at every change, and the last ones to late subscribers. Completes with `dispose()`. */
   readonly rows$: Observable<object[]>;
   dispose(): void;
 }
@@ -41,7 +41,7 @@ export class Evertable {
   private readonly client = inject(EVERTABLE_CLIENT);
   private readonly state = signal<Connection>(this.client.connection);
 
-  /** How the connection is. */
+  /** The state of the connection. */
   readonly connection: Signal<Connection> = this.state.asReadonly();
 
   constructor() {
@@ -52,31 +52,76 @@ export class Evertable {
     });
   }
 
-  /** Follows a table name, over any number of swaps and sockets. */
+  /** Follows a table name across swaps and reconnects. */
   subscribe(table: string, view: View, viewer: Viewer): Subscription {
     return this.client.subscribe(table, view, viewer);
   }
 
-  /** An HTTP request with the token, such as `request('api/status')`. */
+  /** Sends an HTTP request with the token, such as `request('api/status')`. */
   request(path: string, init?: RequestInit): Promise<Response> {
     return this.client.request(path, init);
   }
 
-  /** Tries again at once, after a refusal or when a person asks. */
+  /** Reconnects at once, after a refusal or on a user's request. */
   reconnect(): void {
     this.client.reconnect();
   }
 
-  /** The first `maxRows` rows of a table as objects. `dispose()` ends it; the end of the application does, too. */
+  /** Streams the first `maxRows` rows of a table as objects, until `dispose()` or the end of the application. */
   streamTable(name: string, maxRows = 1000): TableStream {
     return streamOf((view, viewer) => this.client.subscribe(name, view, viewer), maxRows);
   }
 }
 
-/** One client for the whole application: `bootstrapApplication(App, { providers: [provideEvertable({ … })] })`. */
+/** Provides one client for the whole application: `bootstrapApplication(App, { providers: [provideEvertable({ … })] })`. */
 export function provideEvertable(options: ClientOptions = {}): EnvironmentProviders {
   return makeEnvironmentProviders([
     { provide: EVERTABLE_CLIENT, useFactory: () => new EvertableClient(options) },
     Evertable,
   ]);
+}
+
+/** Returns the table for a set of entities: users only, accounts only, or both joined. */
+export function entityTable(entities: readonly string[]): string {
+  const kinds = new Set(entities.map((entity) => entity.trim().toLowerCase().replace(/s$/, '')));
+  const only = kinds.size === 1 ? [...kinds][0] : undefined;
+  if (only === 'user') return 'users_ui';
+  if (only === 'account') return 'accounts_ui';
+  return 'final_ui';
+}
+
+/** Turns pages into lists of objects. A row that does not change stays the same object. */
+function streamOf(subscribe: (view: View, viewer: Viewer) => Subscription, maxRows: number): TableStream {
+  const rows$ = new ReplaySubject<object[]>(1);
+  let names = '';
+  let known = new Map<Page['rows'][number], object>();
+
+  const subscription = subscribe(
+    { limit: maxRows },
+    {
+      page({ columns, rows }) {
+        const now = JSON.stringify(columns.map((column) => column.name));
+        const before = now === names ? known : new Map<Page['rows'][number], object>();
+        names = now;
+        known = new Map(
+          rows.map((row) => [
+            row,
+            before.get(row) ?? Object.fromEntries(columns.map((column, index) => [column.name, row[index]])),
+          ]),
+        );
+        rows$.next(rows.map((row) => known.get(row) as object));
+      },
+      refused(reason) {
+        rows$.error(reason);
+        queueMicrotask(() => subscription.dispose()); // `subscription` may not be assigned yet
+      },
+    },
+  );
+  return {
+    rows$: rows$.asObservable(),
+    dispose() {
+      subscription.dispose();
+      rows$.complete();
+    },
+  };
 }

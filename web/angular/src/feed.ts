@@ -1,181 +1,185 @@
 import type { Change, Page, Refusal, Subscription, View, Viewer } from '@evertable/client';
 import { BARE, keyOf, type Query, sameQuery, viewOf, without } from './query.js';
-import { holds, RowWindow } from './window.js';
+import { holds, type RowRange, RowWindow } from './row-window.js';
 
 /** The screen that a feed fills. */
 export interface Screen {
-  /** Shows a page. `fresh`: it is the first one of what was asked for, so begin at this row of it. */
-  show(page: Page, change: Change, fresh: number | null): void;
-  /** Rows on screen; null while there are none. */
-  seen(): { first: number; last: number } | null;
-  /** What was asked for cannot be shown; null once it can. */
+  /** Shows a page. For the first page of a query, `startRow` is the row to scroll to; otherwise null. */
+  show(page: Page, change: Change, startRow: number | null): void;
+  /** Returns the rows on screen; null if there are none. */
+  visibleRows(): RowRange | null;
+  /** The query cannot be shown; null once it can. */
   refused(reason: Refusal | null): void;
-  /** Columns that a swap took away, and that are thus neither sorted nor filtered by. */
+  /** Columns that a swap removed, and that are therefore neither sorted nor filtered by. */
   missing(columns: readonly string[]): void;
   waiting(): void;
 }
 
 /**
- * One subscription whose window follows the screen.
+ * Keeps the window of one subscription around the rows on screen.
  *
- * There is one request for other rows at a time, so that scrolling asks as often as the server answers. A page that
- * lacks rows which the screen shows (a swap to a shorter table) is held back until the page that has them is there.
- * What is refused is given up for what was shown before, or else for the bare table, and tried again after a swap.
+ * Only one request for other rows is open at a time, so that scrolling sends requests as fast as the server answers. A
+ * page that lacks rows on screen (after a swap to a shorter table) is deferred until the page with the right rows is
+ * there. After a refusal, the query that was shown before continues, or else the bare table; the refused one is tried
+ * again after a swap.
  */
 export class Feed {
   private readonly window: RowWindow;
   private readonly subscription: Subscription;
-  private asking: Query;
-  private asked: View;
-  private good: Query | null = null;
-  private gone: readonly string[] = [];
-  private shown: Page | null = null;
-  private latest: Page | null = null;
-  private held: 'nothing' | 'page' | 'swap' = 'nothing';
-  private pending = true;
-  private fresh: number | null;
+  private sentQuery: Query;
+  private sentView: View;
+  private answeredQuery: Query | null = null;
+  private removedColumns: readonly string[] = [];
+  private shownPage: Page | null = null;
+  private latestPage: Page | null = null;
+  private deferred: 'nothing' | 'page' | 'swap' = 'nothing';
+  private isPending = true;
+  private startRow: number | null;
 
   constructor(
     subscribe: (view: View, viewer: Viewer) => Subscription,
     private readonly screen: Screen,
-    private wanted: Query,
+    private query: Query,
     pageSize: number,
-    start: number,
+    initialOffset: number,
   ) {
-    this.window = new RowWindow(pageSize, start);
-    this.fresh = this.window.offset;
-    this.asking = wanted;
-    this.asked = viewOf(wanted, this.window.offset, this.window.limit);
-    this.subscription = subscribe(this.asked, {
-      page: (page, change) => this.take(page, change),
+    this.window = new RowWindow(pageSize, initialOffset);
+    this.startRow = this.window.offset;
+    this.sentQuery = query;
+    this.sentView = viewOf(query, this.window.offset, this.window.limit);
+    this.subscription = subscribe(this.sentView, {
+      page: (page, change) => this.receive(page, change),
       refused: (reason) => this.refuse(reason),
       waiting: () => screen.waiting(),
     });
   }
 
-  /** Looks at other rows, from the first one on; the ones of now stay until they are there. */
-  ask(wanted: Query): void {
-    if (sameQuery(wanted, this.wanted)) return;
-    this.wanted = wanted;
-    this.fresh = 0;
+  /** Requests another query from its first row; the current rows stay until the new ones arrive. */
+  setQuery(query: Query): void {
+    if (sameQuery(query, this.query)) return;
+    this.query = query;
+    this.startRow = 0;
     this.window.reset();
-    this.send(this.best);
+    this.send(this.possibleQuery);
   }
 
-  /** The screen shows other rows now. */
+  /** Moves the window after the rows on screen. */
   follow(): void {
-    const seen = this.screen.seen();
-    if (!seen || !this.latest || this.pending) return;
-    const { first, last } = within(seen, this.latest.total);
-    if (this.window.cover(first, last, this.latest.total)) this.send(this.asking);
+    const visible = this.screen.visibleRows();
+    if (!visible || !this.latestPage || this.isPending) return;
+    const { total } = this.latestPage;
+    const { first, last } = clamped(visible, total);
+    if (this.window.cover(first, last, total)) this.send(this.sentQuery);
   }
 
-  /** The whole page again, also of what was refused before. */
+  /** Requests the whole page again, even if the query was refused before. */
   refresh(): void {
-    this.send(this.wanted);
+    this.send(this.query);
   }
 
   dispose(): void {
     this.subscription.dispose();
   }
 
-  /** What the rows on screen answer; null before the first. */
-  get showing(): Query | null {
-    return this.good;
+  /** The query that the rows on screen answer; null before the first rows. */
+  get shownQuery(): Query | null {
+    return this.answeredQuery;
   }
 
-  /** What is wanted, without what is gone. */
-  private get best(): Query {
-    return this.gone.length ? without(this.wanted, this.gone) : this.wanted;
+  /** The query without removed columns. */
+  private get possibleQuery(): Query {
+    return this.removedColumns.length ? without(this.query, this.removedColumns) : this.query;
   }
 
   private send(query: Query): void {
-    this.asking = query;
-    this.asked = viewOf(query, this.window.offset, this.window.limit);
-    this.pending = true;
-    this.subscription.view(this.asked);
+    this.sentQuery = query;
+    this.sentView = viewOf(query, this.window.offset, this.window.limit);
+    this.isPending = true;
+    this.subscription.view(this.sentView);
   }
 
-  private take(page: Page, change: Change): void {
-    const swapped = change.kind === 'page' && change.swapped;
-    const answered = this.pending && keyOf(page.view) === keyOf(this.asked);
-    this.latest = page;
-    if (answered) this.settle();
-    if (this.isFit(page, answered)) this.show(page, change, answered);
-    else if (swapped) this.held = 'swap';
-    else if (this.held === 'nothing') this.held = 'page';
+  private receive(page: Page, change: Change): void {
+    const isSwap = change.kind === 'page' && change.swapped;
+    const isAnswer = this.isPending && keyOf(page.view) === keyOf(this.sentView);
+    this.latestPage = page;
+    if (isAnswer) this.settle();
+    if (this.canShow(page, isAnswer)) this.show(page, change, isAnswer);
+    else if (isSwap) this.deferred = 'swap';
+    else if (this.deferred === 'nothing') this.deferred = 'page';
 
-    if (page.missing.length && !this.pending) this.lose(page.missing);
-    else if (swapped && !sameQuery(this.asking, this.wanted)) this.send(this.wanted);
+    if (page.missing.length && !this.isPending) this.dropColumns(page.missing);
+    else if (isSwap && !sameQuery(this.sentQuery, this.query)) this.send(this.query);
     else this.follow();
   }
 
   private settle(): void {
-    this.pending = false;
-    this.good = this.asking;
-    if (sameQuery(this.asking, this.wanted) && !this.latest?.missing.length) this.setGone([]);
-    if (sameQuery(this.asking, this.best)) this.screen.refused(null);
+    this.isPending = false;
+    this.answeredQuery = this.sentQuery;
+    if (sameQuery(this.sentQuery, this.query) && !this.latestPage?.missing.length) this.setRemovedColumns([]);
+    if (sameQuery(this.sentQuery, this.possibleQuery)) this.screen.refused(null);
   }
 
-  /** Whether a page is shown at once: not if that would blank rows that are on screen. */
-  private isFit(page: Page, answered: boolean): boolean {
-    if (this.fresh !== null) return answered || this.shown !== null;
-    const seen = this.screen.seen();
-    if (!seen || !this.shown || !holds(this.shown, seen.first, seen.last)) return true;
-    const { first, last } = within(seen, page.total);
+  /** Whether a page can be shown without blanking rows that are on screen. */
+  private canShow(page: Page, isAnswer: boolean): boolean {
+    if (this.startRow !== null) return isAnswer || this.shownPage !== null;
+    const visible = this.screen.visibleRows();
+    if (!visible || !this.shownPage || !holds(this.shownPage, visible.first, visible.last)) return true;
+    const { first, last } = clamped(visible, page.total);
     return holds(page, first, last);
   }
 
-  private show(page: Page, change: Change, answered: boolean): void {
-    const fresh = answered ? this.fresh : null;
-    if (answered) this.fresh = null;
-    const whole = { kind: 'page', swapped: this.held === 'swap' } as const;
-    const said = this.held === 'nothing' || (change.kind === 'page' && change.swapped) ? change : whole;
-    this.shown = page;
-    this.held = 'nothing';
-    this.screen.show(page, said, fresh);
+  private show(page: Page, change: Change, isAnswer: boolean): void {
+    const startRow = isAnswer ? this.startRow : null;
+    if (isAnswer) this.startRow = null;
+    const wholePage = { kind: 'page', swapped: this.deferred === 'swap' } as const;
+    const isComplete = this.deferred === 'nothing' || (change.kind === 'page' && change.swapped);
+    this.shownPage = page;
+    this.deferred = 'nothing';
+    this.screen.show(page, isComplete ? change : wholePage, startRow);
   }
 
-  private lose(columns: readonly string[]): void {
-    this.setGone([...new Set([...this.gone, ...columns])]);
-    this.send(sameQuery(this.best, this.asking) ? BARE : this.best);
+  private dropColumns(columns: readonly string[]): void {
+    this.setRemovedColumns([...new Set([...this.removedColumns, ...columns])]);
+    this.send(sameQuery(this.possibleQuery, this.sentQuery) ? BARE : this.possibleQuery);
   }
 
-  private setGone(columns: readonly string[]): void {
-    if (columns.join() === this.gone.join()) return;
-    this.gone = columns;
+  private setRemovedColumns(columns: readonly string[]): void {
+    if (columns.join() === this.removedColumns.join()) return;
+    this.removedColumns = columns;
     this.screen.missing(columns);
   }
 
-  /** Looks at what was shown before, where the screen still is. */
+  /** Returns to an earlier query at the rows on screen. */
   private goBack(query: Query, { total }: Page): void {
-    const seen = this.screen.seen();
-    if (seen) this.window.cover(seen.first, seen.last, total);
-    this.fresh = null;
+    const visible = this.screen.visibleRows();
+    if (visible) this.window.cover(visible.first, visible.last, total);
+    this.startRow = null;
     this.send(query);
   }
 
   private refuse(reason: Refusal): void {
-    const refused = this.asking;
-    const missing = this.latest?.missing ?? [];
-    if (!ABOUT_VIEWS.has(reason.condition)) {
-      this.pending = true; // Another view would fare no better; the client goes on trying this one.
+    const refused = this.sentQuery;
+    const missing = this.latestPage?.missing ?? [];
+    if (!VIEW_CONDITIONS.has(reason.condition)) {
+      this.isPending = true; // the client keeps trying this view, and another one would be refused, too
       this.screen.refused(reason);
-    } else if (missing.some((name) => !this.gone.includes(name))) {
-      this.lose(missing);
-    } else if (sameQuery(refused, this.wanted) && !sameQuery(refused, this.best)) {
-      this.send(this.best);
+    } else if (missing.some((name) => !this.removedColumns.includes(name))) {
+      this.dropColumns(missing);
+    } else if (sameQuery(refused, this.query) && !sameQuery(refused, this.possibleQuery)) {
+      this.send(this.possibleQuery);
     } else {
       this.screen.refused(reason);
-      this.pending = false;
-      const next = [this.good, BARE].find((query) => query !== null && !sameQuery(query, refused));
-      if (this.latest && next && !sameQuery(refused, BARE)) this.goBack(next, this.latest);
+      this.isPending = false;
+      const fallback = [this.answeredQuery, BARE].find(
+        (query) => query !== null && !sameQuery(query, refused),
+      );
+      if (this.latestPage && fallback && !sameQuery(refused, BARE)) this.goBack(fallback, this.latestPage);
     }
   }
 }
 
-/** What the server refuses because of the view, not of the table or the socket. */
-const ABOUT_VIEWS = new Set([
+/** Refusals that are about the view, not about the table or the socket. */
+const VIEW_CONDITIONS = new Set([
   'COLUMN_NOT_FOUND',
   'FILTER_INVALID',
   'FILTER_TOO_LONG',
@@ -185,11 +189,8 @@ const ABOUT_VIEWS = new Set([
   'TOO_MANY_VIEWS',
 ]);
 
-/** The rows that would be on screen if the table had this many. */
-function within(
-  { first, last }: { first: number; last: number },
-  total: number,
-): { first: number; last: number } {
+/** Returns the rows that would be on screen in a table of `total` rows. */
+function clamped({ first, last }: RowRange, total: number): RowRange {
   const end = Math.max(0, Math.min(last, total - 1));
   return { first: Math.max(0, Math.min(first, end - (last - first))), last: end };
 }

@@ -10,13 +10,13 @@ import {
 } from '@angular/core';
 import { TEXTS } from './texts.js';
 
-/** Why a filter cannot be read, and at which character. */
+/** Why a filter is invalid, and at which character. */
 export interface FilterError {
   readonly message: string;
   readonly position: number | null;
 }
 
-/** Takes a filter in words of FILTERS.md, and shows where it cannot be read. */
+/** Takes a filter in the language of FILTERS.md, and shows where it is invalid. */
 @Component({
   selector: 'live-filter-box',
   changeDetection: ChangeDetectionStrategy.OnPush,
@@ -32,8 +32,8 @@ export interface FilterError {
         [attr.aria-invalid]="error() ? true : null"
         [attr.aria-describedby]="error() ? id : null"
         [placeholder]="texts.filterExample"
-        (search)="say(box.value)"
-        (input)="box.value || say('')"
+        (search)="apply(box.value)"
+        (input)="box.value || apply('')"
       />
       <button type="submit">{{ texts.apply }}</button>
     </form>
@@ -51,13 +51,13 @@ export interface FilterError {
 export class FilterBox {
   readonly value = input.required<string>();
   readonly error = input<FilterError | null>(null);
-  readonly said = output<string>();
+  readonly applied = output<string>();
 
   protected readonly texts = TEXTS;
   protected readonly id = `live-filter-error-${serial++}`;
   private readonly box = viewChild.required<ElementRef<HTMLInputElement>>('box');
 
-  /** The filter with the character at which it cannot be read; past its end, a space. */
+  /** The filter, split at the invalid character; past its end, a space. */
   protected readonly marked = computed(() => {
     const position = this.error()?.position;
     if (position === null || position === undefined) return null;
@@ -84,11 +84,11 @@ export class FilterBox {
 
   protected submit(event: Event): void {
     event.preventDefault();
-    this.say(this.box().nativeElement.value);
+    this.apply(this.box().nativeElement.value);
   }
 
-  protected say(filter: string): void {
-    this.said.emit(filter.trim());
+  protected apply(filter: string): void {
+    this.applied.emit(filter.trim());
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Column } from '@evertable/client';
 import { type Kind, kindOf } from './cells.js';
 
-/** What a column can be asked for in its header. FILTERS.md has the language that it is written in. */
+/** The operators of column filters. FILTERS.md describes the filter language. */
 export type Operator =
   | 'contains'
   | 'notContains'
@@ -23,7 +23,7 @@ export type Operator =
 export interface ColumnFilter {
   readonly operator: Operator;
   readonly value: string;
-  /** The other end of `between`. */
+  /** The upper end of `between`. */
   readonly to: string;
 }
 
@@ -31,7 +31,7 @@ const TEXT: Operator[] = ['contains', 'notContains', 'startsWith', 'endsWith'];
 const ORDER: Operator[] = ['less', 'atMost', 'more', 'atLeast', 'between'];
 const NULLS: Operator[] = ['isNull', 'isNotNull'];
 
-/** The operators for each kind of column, the most wanted first. */
+/** The operators for each kind of column, the most common first. */
 export const OPERATORS: Record<Kind, readonly Operator[]> = {
   text: [...TEXT, 'equals', 'notEquals', 'oneOf', ...NULLS],
   number: ['equals', 'notEquals', ...ORDER, 'oneOf', ...NULLS],
@@ -41,13 +41,13 @@ export const OPERATORS: Record<Kind, readonly Operator[]> = {
   json: [...TEXT, ...NULLS],
 };
 
-/** How many values an operator wants. */
-export function operands(operator: Operator): 0 | 1 | 2 {
+/** Returns how many values an operator takes. */
+export function operandCount(operator: Operator): 0 | 1 | 2 {
   if (operator === 'between') return 2;
   return ['isTrue', 'isFalse', 'isNull', 'isNotNull'].includes(operator) ? 0 : 1;
 }
 
-/** A column's filter in the language of filters; null if a value is missing or is none for this column. */
+/** Returns a column's filter in the filter language; null if a value is missing or invalid for this column. */
 export function condition({ name, type }: Column, { operator, value, to }: ColumnFilter): string | null {
   const column = quoteName(name);
   const kind = kindOf(type);
@@ -93,7 +93,7 @@ const SIGNS = {
 
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,6})?$/i;
 
-/** A value as it is written in a filter; null if it is none of that kind. */
+/** Returns a value as a literal of the filter language; null if it is invalid for that kind. */
 function literal(kind: Kind, value: string): string | null {
   const trimmed = value.trim();
   switch (kind) {
@@ -102,7 +102,7 @@ function literal(kind: Kind, value: string): string | null {
     case 'date':
       return /^\d{4}-\d\d-\d\d$/.test(trimmed) ? quoteText(trimmed) : null;
     case 'time': {
-      // What a person picks is local time; without a zone the server would take it as UTC.
+      // the user picks local time; without a zone the server would take it as UTC
       const moment = new Date(trimmed);
       return trimmed === '' || Number.isNaN(moment.getTime()) ? null : quoteText(moment.toISOString());
     }
@@ -115,27 +115,27 @@ export function quoteText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** Always in double quotes: any name may stand there, also one like a keyword. */
+/** Quotes a name always, because it may be a keyword. */
 export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Filters that all must hold, as one. */
+/** Combines filters with `and`. */
 export function allOf(parts: readonly string[]): string {
-  const said = parts.filter((part) => part.trim() !== '');
-  return said.length < 2 ? (said[0] ?? '') : said.map((part) => `(${part})`).join(' and ');
+  const present = parts.filter((part) => part.trim() !== '');
+  return present.length < 2 ? (present[0] ?? '') : present.map((part) => `(${part})`).join(' and ');
 }
 
-/** Where in which part a position of `allOf(parts)` is; null if it is in none. */
+/** Returns the part and the position in it for a position in `allOf(parts)`; null if it is in none. */
 export function placeIn(
   parts: readonly string[],
   position: number,
 ): { part: number; position: number } | null {
-  const alone = parts.filter((part) => part.trim() !== '').length < 2;
+  const isSingle = parts.filter((part) => part.trim() !== '').length < 2;
   let start = 0;
   for (const [at, part] of parts.entries()) {
     if (part.trim() === '') continue;
-    const begin = alone ? 0 : start + 1;
+    const begin = isSingle ? 0 : start + 1;
     if (position >= begin && position <= begin + part.length) return { part: at, position: position - begin };
     start = begin + part.length + ') and '.length;
   }
@@ -144,7 +144,7 @@ export function placeIn(
 
 const TOKEN = /'(?:[^']|'')*'|"((?:[^"]|"")*)"|[\p{L}_][\p{L}\p{N}_.]*/gu;
 
-/** Whether a filter may name one of these columns. Texts in it are passed over. */
+/** Whether a filter may name one of these columns; text literals are skipped. */
 export function names(filter: string, columns: readonly string[]): boolean {
   for (const [token, quoted] of filter.matchAll(TOKEN)) {
     if (token.startsWith("'")) continue;

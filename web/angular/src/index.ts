@@ -1,8 +1,8 @@
 export { withMarks } from './cells.js';
-export { entityTable } from './entity-table.js';
 export {
   EVERTABLE_CLIENT,
   Evertable,
+  entityTable,
   type LiveClient,
   provideEvertable,
   type TableStream,

@@ -19,20 +19,19 @@ import {
 import type { Column } from '@evertable/client';
 import { ColumnChooser } from './column-chooser.js';
 import { ColumnFilterPanel } from './column-filter.js';
-import { asTsv, copyText } from './copy.js';
 import { Evertable } from './evertable.js';
+import { asTsv, copyText, csvPath, saveAs } from './export.js';
 import { Feed } from './feed.js';
 import { FilterBox } from './filter-box.js';
 import type { ColumnFilter } from './filters.js';
 import { Grid, type GridColumn } from './grid.js';
-import type { Header, Heads } from './header.js';
+import type { Headers } from './header.js';
 import { Pager } from './pager.js';
-import { csvPath, saveAs } from './save.js';
-import { Showing } from './showing.js';
+import { TableStatus } from './table-status.js';
 import { TEXTS } from './texts.js';
-import { Wishes } from './wishes.js';
+import { ViewSettings } from './view-settings.js';
 
-/** A table that follows its name for ever: `<live-table table="final_ui" />`. It fills its container. */
+/** Shows a live table: `<live-table table="final_ui" />`. It fills its container. */
 @Component({
   selector: 'live-table',
   imports: [ColumnChooser, ColumnFilterPanel, FilterBox, Pager],
@@ -46,15 +45,15 @@ export class LiveTable {
   readonly table = input('');
   /** The same as `table`. */
   readonly tableName = input('');
-  /** Rows that are fetched at a time. */
+  /** The number of rows to fetch at a time. */
   readonly pageSize = input(300, { transform: numberAttribute });
-  /** The row to begin at, from 0. */
+  /** The first row to show, from 0. */
   readonly initialOffset = input(0, { transform: numberAttribute });
-  /** Names of columns, in order; all if not said. */
+  /** Names of columns, in order; default: all. */
   readonly columns = input<readonly string[] | null | undefined>(null);
-  /** Names, `-` before one for descending. People may sort otherwise by the headers. */
+  /** Names, `-` before one for descending. Users can change it with the headers. */
   readonly sort = input<readonly string[] | null | undefined>([]);
-  /** See FILTERS.md. What people filter by comes on top. */
+  /** See FILTERS.md. The user's filters are added with `and`. */
   readonly filter = input<string | null | undefined>('');
 
   private readonly evertable = inject(Evertable);
@@ -64,36 +63,36 @@ export class LiveTable {
   private readonly name = computed(() => this.table() || this.tableName());
 
   protected readonly texts = TEXTS;
-  protected readonly wishes = new Wishes({
+  protected readonly settings = new ViewSettings({
     name: this.name,
     columns: this.columns,
     sort: this.sort,
     filter: this.filter,
   });
-  protected readonly showing = new Showing(this.name, this.evertable.connection, this.wishes.isFiltered);
-  protected readonly boxError = computed(() => this.wishes.errorOf(this.showing.refusal()));
-  /** A refusal that is not about the filter box, while there are rows that it does not stand in place of. */
+  protected readonly status = new TableStatus(this.name, this.evertable.connection, this.settings.isFiltered);
+  protected readonly boxError = computed(() => this.settings.errorOf(this.status.refusal()));
+  /** A refusal that is not about the filter box, shown beside the rows; without rows it takes their place. */
   protected readonly problem = computed(() => {
-    const refusal = this.showing.refusal();
-    return refusal && !this.boxError() && this.showing.facts() ? TEXTS.cannotShow(refusal) : '';
+    const refusal = this.status.refusal();
+    return refusal && !this.boxError() && this.status.page() ? TEXTS.cannotShow(refusal) : '';
   });
   protected readonly gridColumns = signal<readonly GridColumn[]>([]);
-  protected readonly exporting = signal(false);
+  protected readonly isExporting = signal(false);
   protected readonly notice = signal('');
-  /** The column whose filter is asked for, and where. */
-  protected readonly asking = signal<{
+  /** The column whose filter panel is open, and the panel's position. */
+  protected readonly openFilter = signal<{
     column: Column;
     header: HTMLElement;
     left: number;
     top: number;
   } | null>(null);
 
-  private readonly heads: Heads & { shown: Set<Header> } = {
-    shown: new Set(),
-    sort: () => untracked(this.wishes.sort),
-    isFiltered: (column) => untracked(() => this.wishes.filterOf(column) !== null),
-    sortBy: (column, more) => this.wishes.sortBy(column, more),
-    filterBy: (column, header) => this.openFilter(column, header),
+  private readonly headers: Headers = {
+    onScreen: new Set(),
+    sort: () => untracked(this.settings.sort),
+    isFiltered: (column) => untracked(() => this.settings.filterOf(column) !== null),
+    sortBy: (column, more) => this.settings.sortBy(column, more),
+    filterBy: (column, header) => this.showFilter(column, header),
   };
   private readonly grid = signal<Grid | null>(null);
   private feed: Feed | null = null;
@@ -104,27 +103,27 @@ export class LiveTable {
       scrolled: () => this.follow(),
       columnsChanged: () => this.gridColumns.set(untracked(this.grid)?.columns ?? []),
     };
-    afterNextRender(() => this.grid.set(new Grid(this.host().nativeElement, this.heads, events, nonce)));
-    effect((stop) => {
+    afterNextRender(() => this.grid.set(new Grid(this.host().nativeElement, this.headers, events, nonce)));
+    effect((onCleanup) => {
       const grid = this.grid();
       const name = this.name();
       const pageSize = this.pageSize();
       if (!grid || !name) return;
       untracked(() => this.start(grid, name, pageSize));
-      stop(() => {
+      onCleanup(() => {
         this.feed?.dispose();
         this.feed = null;
       });
     });
     effect(() => {
-      const query = this.wishes.query();
-      this.feed?.ask(query);
-      for (const header of this.heads.shown) header.update();
+      const query = this.settings.query();
+      this.feed?.setQuery(query);
+      for (const header of this.headers.onScreen) header.update();
     });
-    effect((stop) => {
+    effect((onCleanup) => {
       if (!this.notice()) return;
       const timer = setTimeout(() => this.notice.set(''), 4000);
-      stop(() => clearTimeout(timer));
+      onCleanup(() => clearTimeout(timer));
     });
     inject(DestroyRef).onDestroy(() => untracked(this.grid)?.destroy());
   }
@@ -133,7 +132,7 @@ export class LiveTable {
     this.grid()?.scrollTo(row);
   }
 
-  /** The whole page again; and the connection, if it was refused. */
+  /** Requests the whole page again, or reconnects if there is no connection. */
   protected refresh(): void {
     if (this.evertable.connection().state === 'live') this.feed?.refresh();
     else this.evertable.reconnect();
@@ -144,13 +143,13 @@ export class LiveTable {
   }
 
   protected setFilter(column: Column, filter: ColumnFilter | null): void {
-    this.wishes.filterBy(column, filter);
+    this.settings.filterBy(column, filter);
     this.closeFilter();
   }
 
   protected closeFilter(): void {
-    this.asking()?.header.focus();
-    this.asking.set(null);
+    this.openFilter()?.header.focus();
+    this.openFilter.set(null);
   }
 
   protected onKey(event: KeyboardEvent): void {
@@ -160,7 +159,7 @@ export class LiveTable {
     this.copy(event.shiftKey);
   }
 
-  /** The focused cell as it came from the server, or its row for a spreadsheet. */
+  /** Copies the focused cell as the server sent it, or its row for a spreadsheet. */
   protected async copy(row: boolean): Promise<void> {
     const focused = this.grid()?.focused;
     if (!focused) return this.notice.set(TEXTS.nothingFocused);
@@ -168,11 +167,11 @@ export class LiveTable {
     this.notice.set((await copyText(text, this.document)) ? TEXTS.copied : TEXTS.notCopied);
   }
 
-  /** The whole table as it is sorted and filtered, with the columns that are shown. */
+  /** Saves the whole table with its sort and filters and the visible columns. */
   protected async exportCsv(): Promise<void> {
     const columns = this.gridColumns().filter((column) => column.visible);
-    const query = this.feed?.showing ?? this.wishes.query();
-    this.exporting.set(true);
+    const query = this.feed?.shownQuery ?? this.settings.query();
+    this.isExporting.set(true);
     try {
       const path = csvPath(this.name(), { ...query, columns: columns.map((column) => column.name) });
       await saveAs(await this.evertable.request(path), `${this.name()}.csv`, this.document);
@@ -180,48 +179,48 @@ export class LiveTable {
     } catch (error) {
       this.notice.set(TEXTS.notExported(error instanceof Error ? error.message : String(error)));
     } finally {
-      this.exporting.set(false);
+      this.isExporting.set(false);
     }
   }
 
   private start(grid: Grid, name: string, pageSize: number): void {
     grid.clear();
     grid.label(name);
-    this.showing.clear();
+    this.status.clear();
     this.feed = new Feed(
       (view, viewer) => this.evertable.subscribe(name, view, viewer),
       {
-        show: (page, change, fresh) => {
-          grid.show(page, change, fresh !== null);
-          if (fresh !== null) grid.scrollTo(fresh);
-          this.showing.take(page, change);
-          this.showing.seen.set(grid.seen);
+        show: (page, change, startRow) => {
+          grid.show(page, change, startRow !== null);
+          if (startRow !== null) grid.scrollTo(startRow);
+          this.status.update(page, change);
+          this.status.visibleRows.set(grid.visibleRows);
         },
-        seen: () => grid.seen,
-        refused: (reason) => this.showing.refusal.set(reason),
-        missing: (columns) => this.showing.missing.set(columns),
-        waiting: () => this.showing.waiting.set(true),
+        visibleRows: () => grid.visibleRows,
+        refused: (reason) => this.status.refusal.set(reason),
+        missing: (columns) => this.status.missing.set(columns),
+        waiting: () => this.status.isWaiting.set(true),
       },
-      this.wishes.query(),
+      this.settings.query(),
       pageSize,
       this.initialOffset(),
     );
   }
 
   private follow(): void {
-    this.showing.seen.set(untracked(this.grid)?.seen ?? null);
+    this.status.visibleRows.set(untracked(this.grid)?.visibleRows ?? null);
     this.feed?.follow();
   }
 
-  private openFilter(name: string, header: HTMLElement): void {
-    const column = this.showing.facts()?.columns.find((each) => each.name === name);
+  private showFilter(name: string, header: HTMLElement): void {
+    const column = this.status.page()?.columns.find((each) => each.name === name);
     if (!column) return;
     const at = header.getBoundingClientRect();
     const frame = this.element.getBoundingClientRect();
     const left = Math.max(0, Math.min(at.left - frame.left, frame.width - FILTER_WIDTH));
-    this.asking.set({ column, header, left, top: at.bottom - frame.top });
+    this.openFilter.set({ column, header, left, top: at.bottom - frame.top });
   }
 }
 
-/** As in the style sheet. */
+/** The width in panels.css. */
 const FILTER_WIDTH = 260;

@@ -1,16 +1,16 @@
 import type { View } from '@evertable/client';
 import { allOf, names } from './filters.js';
 
-/** Which rows and columns people want to see, and in which order: a view without its place. */
+/** Which rows and columns to show, in which order: a view without offset and limit. */
 export interface Query {
   readonly columns: readonly string[] | null;
   readonly sort: readonly string[];
-  /** All of them must hold. */
+  /** Combined with `and`. */
   readonly filters: readonly string[];
   readonly newestFirst: boolean;
 }
 
-/** Everything, as it comes. */
+/** All rows and columns in the table's order. */
 export const BARE: Query = { columns: null, sort: [], filters: [], newestFirst: false };
 
 export function viewOf(query: Query, offset: number, limit: number): View {
@@ -24,7 +24,7 @@ export function viewOf(query: Query, offset: number, limit: number): View {
   };
 }
 
-/** What tells views apart, whether or not defaults are said. */
+/** Returns a key that is equal for equal views, with or without explicit defaults. */
 export function keyOf({ columns, sort, filter, newestFirst, offset, limit }: View): string {
   return JSON.stringify([
     columns ?? null,
@@ -40,19 +40,19 @@ export function sameQuery(one: Query, other: Query): boolean {
   return keyOf(viewOf(one, 0, 0)) === keyOf(viewOf(other, 0, 0));
 }
 
-/** The same without what names columns that are gone: the server would refuse to look at it from elsewhere. */
-export function without(query: Query, gone: readonly string[]): Query {
+/** Returns the query without the parts that name removed columns, which the server would refuse. */
+export function without(query: Query, removed: readonly string[]): Query {
   return {
     ...query,
-    columns: query.columns?.filter((name) => !gone.includes(name)) ?? null,
-    sort: query.sort.filter((key) => !gone.includes(key) && !gone.includes(key.replace(/^-/, ''))),
-    filters: query.filters.filter((filter) => !names(filter, gone)),
+    columns: query.columns?.filter((name) => !removed.includes(name)) ?? null,
+    sort: query.sort.filter((key) => !removed.includes(key) && !removed.includes(key.replace(/^-/, ''))),
+    filters: query.filters.filter((filter) => !names(filter, removed)),
   };
 }
 
 export type Direction = 'ascending' | 'descending' | 'none';
 
-/** How a column is sorted, and which of the keys it is, from 0. */
+/** Returns how a column is sorted, and the rank of its sort key, from 0. */
 export function directionOf(sort: readonly string[], column: string): { direction: Direction; rank: number } {
   const up = sort.indexOf(column);
   if (up >= 0) return { direction: 'ascending', rank: up };
@@ -60,7 +60,7 @@ export function directionOf(sort: readonly string[], column: string): { directio
   return { direction: down >= 0 ? 'descending' : 'none', rank: down };
 }
 
-/** A click on a column: ascending, descending, as it comes. `more`: the other keys stay. */
+/** Returns the sort after a click on a column: ascending, descending, none. With `more`, the other keys stay. */
 export function sortedBy(sort: readonly string[], column: string, more: boolean): readonly string[] {
   const { direction, rank } = directionOf(sort, column);
   const next = direction === 'none' ? [column] : direction === 'ascending' ? [`-${column}`] : [];

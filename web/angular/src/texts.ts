@@ -1,7 +1,7 @@
 import type { Refusal } from '@evertable/client';
 import type { Operator } from './filters.js';
 
-/** All that the library says to people. */
+/** All texts of the library. */
 export const TEXTS = {
   first: 'First rows',
   previous: 'Previous rows',
@@ -16,8 +16,8 @@ export const TEXTS = {
   copyRow: 'Copy row',
   copy: 'Copy',
   copied: 'Copied.',
-  nothingFocused: 'Choose a cell first: click it, or go there with the arrow keys.',
-  notCopied: 'The browser did not let the text be copied.',
+  nothingFocused: 'Choose a cell first: click it, or use the arrow keys.',
+  notCopied: 'The browser did not allow copying.',
   exportCsv: 'Export CSV',
   csv: 'CSV',
   exporting: 'Exporting…',
@@ -31,10 +31,10 @@ export const TEXTS = {
   from: 'from',
   to: 'to',
   value: 'Value',
-  values: 'Values, with commas between them',
+  values: 'Values, separated by commas',
   condition: 'Condition',
   notANumber: 'Not a number.',
-  notAValue: 'Say a value.',
+  notAValue: 'Enter a value.',
   filterOf: (column: string) => `Filter ${column}`,
   sortOf: (column: string) => `Sort by ${column}`,
   removeFilter: (filter: string) => `Remove the filter ${filter}`,
@@ -47,19 +47,18 @@ export const TEXTS = {
   loading: 'Loading…',
   live: (generation: number) => `Live · generation ${generation}`,
   swapped: (generation: number) => `Swapped to generation ${generation}`,
-  stale: 'Stale: nothing comes from the server. These are the last rows.',
-  staleFor: (seconds: number) =>
-    `Stale for ${seconds} s: nothing comes from the server. These are the last rows.`,
+  stale: 'Stale: no data from the server. These are the last rows.',
+  staleFor: (seconds: number) => `Stale for ${seconds} s: no data from the server. These are the last rows.`,
   reconnecting: (attempt: number) => `Reconnecting (attempt ${attempt})…`,
   lastRows: ' These are the last rows.',
   closed: 'Closed.',
-  waiting: (table: string) => `${table} waits for its first generation. Rows come by themselves.`,
+  waiting: (table: string) => `${table} is waiting for its first generation. Rows appear when it is live.`,
   refused: (reason: Refusal) => `Refused: ${sentence(reason.message)}${hint(reason.condition)}`,
   cannotShow: (reason: Refusal) => sentence(reason.message),
   missing: (columns: readonly string[]) =>
     columns.length === 1
-      ? `The column ${columns[0]} is gone with a swap: it is not sorted or filtered by.`
-      : `The columns ${columns.join(', ')} are gone with a swap: they are not sorted or filtered by.`,
+      ? `A swap removed the column ${columns[0]}: its sort and filter are off.`
+      : `A swap removed the columns ${columns.join(', ')}: their sorts and filters are off.`,
   emptyTable: 'No rows yet. They appear here as they arrive.',
   noMatch: 'No row matches the filter.',
   clearFilters: 'Clear the filters',

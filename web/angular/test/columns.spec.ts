@@ -1,31 +1,31 @@
 import { describe, expect, it } from 'vitest';
-import { arranged, sameColumns, widthsFor } from '../src/columns';
+import { inOrder, sameColumns, widthsFor } from '../src/columns';
 
 const columns = (names: string) => [...names].map((name) => ({ name, type: 'int' }));
 const order = (now: string, before: string) =>
-  arranged(columns(now), [...before])
+  inOrder(columns(now), [...before])
     .map((column) => column.name)
     .join('');
 
 describe('columns', () => {
   it.each([
-    ['abc', '', 'abc', 'first come as they are'],
-    ['abc', 'cab', 'cab', 'stay where people moved them'],
-    ['ac', 'cab', 'ca', 'that are gone leave no gap'],
-    ['abcd', 'cab', 'cdab', 'that are new come after their neighbour'],
-    ['xyab', 'ba', 'xyba', 'that are new and first come first'],
-    ['xy', 'ab', 'xy', 'may all be others'],
+    ['abc', '', 'abc', 'keep their order at first'],
+    ['abc', 'cab', 'cab', 'stay where the user moved them'],
+    ['ac', 'cab', 'ca', 'leave no gap when they are gone'],
+    ['abcd', 'cab', 'cdab', 'follow their neighbour if they are new'],
+    ['xyab', 'ba', 'xyba', 'come first if they are new and first'],
+    ['xy', 'ab', 'xy', 'may all be different'],
   ])('%s after %s are %s: they %s', (now, before, expected) => {
     expect(order(now, before)).toBe(expected);
   });
 
-  it('are other ones with another type', () => {
+  it('differ if their type differs', () => {
     expect(sameColumns(columns('ab'), columns('ab'))).toBe(true);
     expect(sameColumns(columns('ab'), columns('ba'))).toBe(false);
     expect(sameColumns([{ name: 'a', type: 'int' }], [{ name: 'a', type: 'long' }])).toBe(false);
   });
 
-  it('are as wide as what they hold, within limits', () => {
+  it('are as wide as their values, within limits', () => {
     const page = {
       columns: [
         { name: 'a', type: 'int' },

@@ -1,6 +1,6 @@
 import { TestBed } from '@angular/core/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { EVERTABLE_CLIENT, Evertable } from '../src/index';
+import { EVERTABLE_CLIENT, Evertable, entityTable } from '../src/index';
 import { FakeClient } from './fake-client';
 
 let client: FakeClient;
@@ -13,14 +13,14 @@ beforeEach(() => {
 });
 
 describe('Evertable', () => {
-  it('tells how the connection is, and ends it with the application', () => {
+  it('reports the state of the connection, and ends it with the application', () => {
     client.become({ state: 'live' });
     expect(evertable.connection().state).toBe('live');
     TestBed.resetTestingModule();
     expect(client.disposed).toBe(true);
   });
 
-  it('streams rows as objects; those that did not change stay the same', () => {
+  it('streams rows as objects, and keeps the objects of unchanged rows', () => {
     const { rows$, dispose } = evertable.streamTable('users_ui', 2);
     const seen: object[][] = [];
     let done = false;
@@ -47,7 +47,7 @@ describe('Evertable', () => {
     expect([done, client.last.disposed]).toEqual([true, true]);
   });
 
-  it('makes rows anew when their columns change', () => {
+  it('creates new objects when the columns change', () => {
     const seen: object[][] = [];
     evertable.streamTable('users_ui').rows$.subscribe((rows) => seen.push(rows));
     const row = [1];
@@ -56,12 +56,26 @@ describe('Evertable', () => {
     expect(seen.at(-1)).toEqual([{ key: 1 }]);
   });
 
-  it('says why a table cannot be streamed', async () => {
+  it('reports why a table cannot be streamed', async () => {
     let error: unknown;
     evertable.streamTable('nope').rows$.subscribe({ error: (reason) => (error = reason) });
     client.last.refuse({ condition: 'TABLE_NOT_FOUND', message: 'no' });
     expect(error).toMatchObject({ condition: 'TABLE_NOT_FOUND' });
     await Promise.resolve();
     expect(client.last.disposed).toBe(true);
+  });
+});
+
+describe('entityTable', () => {
+  it.each([
+    [['user'], 'users_ui'],
+    [['Users', 'user '], 'users_ui'],
+    [['ACCOUNT'], 'accounts_ui'],
+    [['accounts'], 'accounts_ui'],
+    [['user', 'account'], 'final_ui'],
+    [['transaction'], 'final_ui'],
+    [[], 'final_ui'],
+  ])('maps %j to %s', (entities, table) => {
+    expect(entityTable(entities)).toBe(table);
   });
 });

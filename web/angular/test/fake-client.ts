@@ -11,7 +11,7 @@ import type {
 } from '@evertable/client';
 import type { LiveClient } from '../src/index';
 
-/** A client that does what a test says, and remembers what it was asked. */
+/** A client that tests control, and that records its calls. */
 export class FakeClient implements LiveClient {
   connection: Connection = { state: 'connecting', since: 0, attempts: 0, retryAt: null, reason: null };
   readonly subscriptions: FakeSubscription[] = [];
@@ -51,10 +51,10 @@ export class FakeClient implements LiveClient {
     this.disposed = true;
   }
 
-  /** The subscription of now. */
+  /** The newest subscription. */
   get last(): FakeSubscription {
     const last = this.subscriptions.at(-1);
-    if (!last) throw new Error('Nothing is subscribed to.');
+    if (!last) throw new Error('There is no subscription.');
     return last;
   }
 }
@@ -80,12 +80,12 @@ export class FakeSubscription implements Subscription {
     this.disposed = true;
   }
 
-  /** The view that was asked for last. */
+  /** The last view that was requested. */
   get asked(): View {
     return this.views.at(-1) as View;
   }
 
-  /** Sends a page that answers the last view, unless `page` says another one. */
+  /** Sends a page that answers the last view, unless `page` has another one. */
   send(page: Partial<Page> & { columns: readonly Column[]; rows: readonly Row[] }, change?: Change): void {
     const before = this.page;
     this.page = {

@@ -9,8 +9,8 @@ const rows = (from: number, count: number) => Array.from({ length: count }, (_, 
 const bad: Refusal = { condition: 'FILTER_INVALID', message: 'no', position: 0 };
 
 let subscription: FakeSubscription;
-let seen: { first: number; last: number } | null;
-let shown: { page: Page; change: Change; fresh: number | null }[];
+let visible: { first: number; last: number } | null;
+let shown: { page: Page; change: Change; startRow: number | null }[];
 let refusals: (Refusal | null)[];
 let missing: readonly string[];
 
@@ -21,8 +21,8 @@ function feed(query: Query = BARE, start = 0): Feed {
       return subscription;
     },
     {
-      show: (page, change, fresh) => shown.push({ page, change, fresh }),
-      seen: () => seen,
+      show: (page, change, startRow) => shown.push({ page, change, startRow }),
+      visibleRows: () => visible,
       refused: (reason) => refusals.push(reason),
       missing: (names) => {
         missing = names;
@@ -47,63 +47,63 @@ function answer(total: number, more: Partial<Page> = {}): void {
 }
 
 beforeEach(() => {
-  seen = { first: 0, last: 19 };
+  visible = { first: 0, last: 19 };
   shown = [];
   refusals = [];
   missing = [];
 });
 
 describe('a feed', () => {
-  it('begins at the row it is told to', () => {
+  it('starts at the given row', () => {
     feed(BARE, 500);
     expect(subscription.asked).toMatchObject({ offset: 500, limit: 100 });
-    seen = null;
+    visible = null;
     answer(1000);
-    expect(shown.at(-1)?.fresh).toBe(500);
+    expect(shown.at(-1)?.startRow).toBe(500);
   });
 
-  it('asks for one window at a time, and for the newest one then', () => {
-    const it = feed();
+  it('requests one window at a time, then the newest one', () => {
+    const current = feed();
     answer(10_000);
-    seen = { first: 2000, last: 2019 };
-    it.follow();
-    seen = { first: 5000, last: 5019 };
-    it.follow();
+    visible = { first: 2000, last: 2019 };
+    current.follow();
+    visible = { first: 5000, last: 5019 };
+    current.follow();
     expect(subscription.views.map((view) => view.offset)).toEqual([0, 1960]);
     answer(10_000);
     expect(subscription.asked.offset).toBe(4960);
   });
 
-  it('shows what comes while the screen is on its way', () => {
-    const it = feed();
+  it('shows a page that arrives while the user scrolls', () => {
+    const current = feed();
     answer(10_000);
-    seen = { first: 2000, last: 2019 };
-    it.follow();
+    visible = { first: 2000, last: 2019 };
+    current.follow();
     answer(10_000);
     expect(shown.at(-1)?.page.offset).toBe(1960);
-    expect(shown.at(-1)?.fresh).toBeNull();
+    expect(shown.at(-1)?.startRow).toBeNull();
   });
 
-  it('keeps the rows until those of another order are there, and begins at the first', () => {
-    const it = feed();
+  it('keeps the rows until those of another order arrive, and starts at the first', () => {
+    const current = feed();
     answer(10_000);
-    seen = { first: 2000, last: 2019 };
-    it.follow();
+    visible = { first: 2000, last: 2019 };
+    current.follow();
     answer(10_000);
-    it.ask({ ...BARE, sort: ['n'] });
+    current.setQuery({ ...BARE, sort: ['n'] });
     expect(subscription.asked).toMatchObject({ sort: ['n'], offset: 0 });
     const before = subscription.views.at(-2);
     subscription.send({ columns, rows: rows(1960, 100), total: 10_000, offset: 1960, view: before });
-    expect(shown.at(-1)?.fresh).toBeNull();
+    expect(shown.at(-1)?.startRow).toBeNull();
     answer(10_000);
-    expect(shown.at(-1)).toMatchObject({ fresh: 0, page: { offset: 0 } });
+    expect(shown.at(-1)).toMatchObject({ startRow: 0, page: { offset: 0 } });
   });
 
-  it('holds a page back that would blank the screen, until the rows are there', () => {
-    const it = feed();
+  it('defers a page that would blank the screen until the rows are there', () => {
+    const current = feed();
     answer(10_000);
-    seen = { first: 2000, last: 2019 };
-    it.follow();
+    visible = { first: 2000, last: 2019 };
+    current.follow();
     answer(10_000);
     const count = shown.length;
     answer(50, { generation: 2 });
@@ -122,30 +122,30 @@ describe('a feed', () => {
 });
 
 describe('a feed that is refused', () => {
-  it.each(['QUERY_TIMEOUT', 'TOO_MANY_QUERIES', 'TOO_MANY_VIEWS'])('goes on with what it showed after %s', (condition) => {
-    const it = feed({ ...BARE, sort: ['n'] });
+  it.each(['QUERY_TIMEOUT', 'TOO_MANY_QUERIES', 'TOO_MANY_VIEWS'])('continues with the last query after %s', (condition) => {
+    const current = feed({ ...BARE, sort: ['n'] });
     answer(1000);
-    it.ask({ ...BARE, filters: ['n > 1'] });
+    current.setQuery({ ...BARE, filters: ['n > 1'] });
     subscription.refuse({ condition, message: 'no' });
     expect(refusals.at(-1)).toMatchObject({ condition });
     expect(subscription.asked).toMatchObject({ sort: ['n'], filter: '' });
   });
 
-  it('goes on with what it showed, and says why until something else is asked', () => {
-    const it = feed({ ...BARE, sort: ['n'] });
+  it('continues with the last query, and shows the reason until another query is set', () => {
+    const current = feed({ ...BARE, sort: ['n'] });
     answer(1000);
-    it.ask({ ...BARE, sort: ['n'], filters: ['n >'] });
+    current.setQuery({ ...BARE, sort: ['n'], filters: ['n >'] });
     subscription.refuse(bad);
     expect(refusals.at(-1)).toBe(bad);
     expect(subscription.asked).toMatchObject({ sort: ['n'], filter: '' });
     answer(1000);
     expect(refusals.at(-1)).toBe(bad);
-    it.ask({ ...BARE, filters: ['n > 1'] });
+    current.setQuery({ ...BARE, filters: ['n > 1'] });
     answer(10);
     expect(refusals.at(-1)).toBeNull();
   });
 
-  it('shows the bare table if even that is refused, and tries again after a swap', () => {
+  it('shows the bare table if that is refused, too, and retries after a swap', () => {
     feed({ ...BARE, sort: ['n'] });
     answer(1000);
     subscription.refuse({ condition: 'COLUMN_NOT_FOUND', message: 'gone' });
@@ -156,20 +156,20 @@ describe('a feed that is refused', () => {
     expect(refusals.at(-1)).toBeNull();
   });
 
-  it('stays where the screen is', () => {
-    const it = feed();
+  it('stays at the rows on screen', () => {
+    const current = feed();
     answer(10_000);
-    seen = { first: 2000, last: 2019 };
-    it.follow();
+    visible = { first: 2000, last: 2019 };
+    current.follow();
     answer(10_000);
-    it.ask({ ...BARE, filters: ['n >'] });
+    current.setQuery({ ...BARE, filters: ['n >'] });
     subscription.refuse(bad);
     expect(subscription.asked).toMatchObject({ offset: 1960, filter: '' });
     answer(10_000);
-    expect(shown.at(-1)?.fresh).toBeNull();
+    expect(shown.at(-1)?.startRow).toBeNull();
   });
 
-  it('does not try other views where it is not about the view', () => {
+  it('tries no other view if the refusal is not about the view', () => {
     feed({ ...BARE, sort: ['n'] });
     answer(1000);
     subscription.refuse({ condition: 'TOO_MANY_SUBSCRIPTIONS', message: 'full' });
@@ -179,14 +179,14 @@ describe('a feed that is refused', () => {
     expect(refusals.at(-1)).toBeNull();
   });
 
-  it('gives up when even the bare table is refused', () => {
+  it('gives up if the bare table is refused, too', () => {
     feed({ ...BARE, sort: ['n'] });
     answer(1000);
     for (let times = 0; times < 5; times++) subscription.refuse(bad);
     expect(subscription.views.length).toBe(2);
   });
 
-  it('waits if nothing could ever be shown', () => {
+  it('waits if no page was ever shown', () => {
     feed({ ...BARE, filters: ['n >'] });
     subscription.refuse(bad);
     expect(subscription.views.length).toBe(1);
@@ -194,10 +194,10 @@ describe('a feed that is refused', () => {
   });
 });
 
-describe('a feed whose columns are gone', () => {
+describe('a feed whose columns were removed', () => {
   const sorted: Query = { ...BARE, sort: ['-n', 'm'], filters: ['n > 1', 'm > 1'] };
 
-  it('does without them, says so, and takes them back when they are', () => {
+  it('drops them, reports it, and uses them again when they return', () => {
     feed(sorted);
     answer(1000);
     answer(1000, { generation: 2, missing: ['n'] });
@@ -212,7 +212,7 @@ describe('a feed whose columns are gone', () => {
     expect(refusals.filter(Boolean)).toEqual([]);
   });
 
-  it('stays without them if another swap does not bring them', () => {
+  it('continues without them if another swap does not return them', () => {
     feed(sorted);
     answer(1000);
     answer(1000, { generation: 2, missing: ['n'] });
@@ -224,12 +224,12 @@ describe('a feed whose columns are gone', () => {
     expect(refusals.filter(Boolean)).toEqual([]);
   });
 
-  it('sorts otherwise meanwhile', () => {
-    const it = feed(sorted);
+  it('can change the sort meanwhile', () => {
+    const current = feed(sorted);
     answer(1000);
     answer(1000, { generation: 2, missing: ['n'] });
     answer(1000, { generation: 2 });
-    it.ask({ ...sorted, sort: ['-n', 'x'] });
+    current.setQuery({ ...sorted, sort: ['-n', 'x'] });
     expect(subscription.asked).toMatchObject({ sort: ['x'], filter: 'm > 1' });
   });
 });

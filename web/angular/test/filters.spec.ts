@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { allOf, type ColumnFilter, condition, names, OPERATORS, operands, placeIn } from '../src/filters';
+import { allOf, type ColumnFilter, condition, names, OPERATORS, operandCount, placeIn } from '../src/filters';
 
 const ask = (name: string, type: string, operator: ColumnFilter['operator'], value = '', to = '') =>
   condition({ name, type }, { operator, value, to });
@@ -19,7 +19,7 @@ describe('condition', () => {
     expect(ask('name', 'string', operator, value)).toBe(expected);
   });
 
-  it('writes numbers as they were typed, so that no digit is lost', () => {
+  it('writes numbers as typed, so that no digit is lost', () => {
     expect(ask('id', 'long', 'equals', ' 9007199254740993 ')).toBe('"id" = 9007199254740993');
     expect(ask('b', 'double', 'between', '-1.5', '1e3')).toBe('"b" between -1.5 and 1e3');
     expect(ask('b', 'decimal(10,2)', 'atMost', '.5')).toBe('"b" <= .5');
@@ -34,13 +34,13 @@ describe('condition', () => {
     },
   );
 
-  it('quotes any name of a column', () => {
+  it('quotes every name of a column', () => {
     expect(ask('in', 'int', 'isNull')).toBe('"in" is null');
     expect(ask('a "b" c', 'int', 'less', '1')).toBe('"a ""b"" c" < 1');
     expect(ask("Größe (m²) 'x' -- y", 'int', 'more', '1')).toBe(`"Größe (m²) 'x' -- y" > 1`);
   });
 
-  it('says local times as moments', () => {
+  it('writes local times in UTC', () => {
     const local = '2026-11-15T20:07:28';
     expect(ask('seen', 'timestamp', 'atLeast', local)).toBe(`"seen" >= '${new Date(local).toISOString()}'`);
     expect(ask('seen', 'timestamp', 'between', local, '')).toBeNull();
@@ -48,12 +48,12 @@ describe('condition', () => {
     expect(ask('born', 'date', 'less', 'yesterday')).toBeNull();
   });
 
-  it('knows truths', () => {
+  it('filters booleans', () => {
     expect(ask('active', 'boolean', 'isTrue')).toBe('"active" = true');
     expect(ask('active', 'boolean', 'isFalse')).toBe('"active" = false');
   });
 
-  it('has something to say for every operator of every kind', () => {
+  it('supports every operator of every kind', () => {
     const values = {
       text: 'a',
       number: '1',
@@ -73,20 +73,20 @@ describe('condition', () => {
     for (const kind of Object.keys(OPERATORS) as (keyof typeof types)[]) {
       for (const operator of OPERATORS[kind]) {
         expect(ask('c', types[kind], operator, values[kind], values[kind])).toMatch(/^"c" /);
-        if (operands(operator) > 0) expect(ask('c', types[kind], operator)).toBeNull();
+        if (operandCount(operator) > 0) expect(ask('c', types[kind], operator)).toBeNull();
       }
     }
   });
 });
 
-describe('filters together', () => {
-  it('all hold, and none takes part of another', () => {
+describe('combined filters', () => {
+  it('are joined with and, each in parentheses', () => {
     expect(allOf(['', ' '])).toBe('');
     expect(allOf(['', 'a = 1 or b = 2'])).toBe('a = 1 or b = 2');
     expect(allOf(['a = 1 or b = 2', '', 'c = 3'])).toBe('(a = 1 or b = 2) and (c = 3)');
   });
 
-  it('say where an error is', () => {
+  it('locate an error', () => {
     expect(placeIn(['balance >', ''], 9)).toEqual({ part: 0, position: 9 });
     const parts = ['balance >', '', 'x = 1', 'y'];
     const text = allOf(parts);
@@ -96,7 +96,7 @@ describe('filters together', () => {
     expect(placeIn(parts, 0)).toBeNull();
   });
 
-  it('know which columns they name', () => {
+  it('report which columns they name', () => {
     expect(names("name = 'balance'", ['balance'])).toBe(false);
     expect(names("name = 'it''s balance' or balance > 1", ['balance'])).toBe(true);
     expect(names('"odd ""name""" is null', ['odd "name"'])).toBe(true);

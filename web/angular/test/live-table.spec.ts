@@ -3,6 +3,7 @@ import { ChangeDetectionStrategy, Component, provideZonelessChangeDetection, sig
 import { type ComponentFixture, TestBed } from '@angular/core/testing';
 import type { Page, Value } from '@evertable/client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { cellSelector, GRID } from '../src/ag-grid';
 import { EVERTABLE_CLIENT, Evertable, LiveTable } from '../src/index';
 import { LiveTableHarness } from '../src/testing';
 import { FakeClient } from './fake-client';
@@ -32,7 +33,7 @@ let client: FakeClient;
 let fixture: ComponentFixture<Host>;
 let table: LiveTableHarness;
 
-/** jsdom has no layout; the grid draws what fits. */
+/** Gives elements a size, because jsdom has no layout and the grid draws only what fits. */
 function layout(): void {
   for (const [name, size] of [
     ['clientWidth', 800],
@@ -49,7 +50,7 @@ async function send(page: Partial<Page> = {}): Promise<void> {
   await settle();
 }
 
-/** The grid answers itself in a later task. */
+/** Waits for the tasks that the grid schedules. */
 async function settle(): Promise<void> {
   await new Promise((done) => setTimeout(done, 20));
   await fixture.whenStable();
@@ -69,13 +70,13 @@ beforeEach(async () => {
 afterEach(() => vi.restoreAllMocks());
 
 describe('a live table', () => {
-  it('says how it stands until there are rows, then shows them', async () => {
+  it('shows its status until there are rows, then the rows', async () => {
     expect(await table.stateText()).toBe('Connecting…');
     expect(await table.placard()).toBe('Connecting…');
     client.become({ state: 'live' });
     client.last.wait();
     await settle();
-    expect(await table.placard()).toMatch(/waits for its first generation/);
+    expect(await table.placard()).toMatch(/is waiting for its first generation/);
 
     await send({ generation: 3 });
     expect(await table.stateText()).toBe('Live · generation 3');
@@ -87,46 +88,46 @@ describe('a live table', () => {
     expect(await table.cellText(1, 'balance')).toBe('null');
   });
 
-  it('shows direction overrides as marks, in the cell and on hovering', async () => {
+  it('marks direction overrides in the cell and the tooltip', async () => {
     const turned = rows.map((row, at) => (at === 2 ? [2, 'invoice\u202egnp.exe', 2000] : row));
     client.last.send({ columns, rows: turned, total: 50 });
     await settle();
-    const cell = fixture.nativeElement.querySelector('.ag-row[row-index="2"] [col-id="name"]');
+    const cell = fixture.nativeElement.querySelector(cellSelector(2, 'name'));
     cell.dispatchEvent(new MouseEvent('mouseover', { bubbles: true }));
     expect(cell.textContent).toBe('invoice‹U+202E›gnp.exe');
     expect(cell.title).toBe('invoice‹U+202E›gnp.exe');
   });
 
-  it('changes cells in place, and makes them flash', async () => {
+  it('changes cells in place, and lets them flash', async () => {
     await send();
-    const cell = fixture.nativeElement.querySelector('.ag-row[row-index="2"] [col-id="name"]');
+    const cell = fixture.nativeElement.querySelector(cellSelector(2, 'name'));
     const changed = rows.map((row, at) => (at === 2 ? [2, 'Eve', 2000] : row));
     client.last.send({ columns, rows: changed, total: 50 }, { kind: 'patch', splices: [], cells: [[2, 1]] });
     expect(await table.cellText(2, 'name')).toBe('Eve');
-    expect(fixture.nativeElement.querySelector('.ag-row[row-index="2"] [col-id="name"]')).toBe(cell);
+    expect(fixture.nativeElement.querySelector(cellSelector(2, 'name'))).toBe(cell);
     const flashing = [...fixture.nativeElement.querySelectorAll('.live-flash')];
     expect(flashing).toEqual([cell]);
     cell.dispatchEvent(new Event('animationend', { bubbles: true }));
     expect(cell.classList.contains('live-flash')).toBe(false);
   });
 
-  it('shows a swap in the same grid: all rows at once, other columns where they changed', async () => {
+  it('shows a swap in the same grid: all rows at once, and the new columns', async () => {
     await send();
-    const grid = fixture.nativeElement.querySelector('.ag-root-wrapper');
+    const grid = fixture.nativeElement.querySelector(GRID);
     client.become({ state: 'live' });
     await send({
       generation: 2,
       columns: [...columns.slice(0, 2), { name: 'added', type: 'string' }],
       rows: rows.map(([id]) => [id as Value, `new ${id}`, 'x']),
     });
-    expect(fixture.nativeElement.querySelector('.ag-root-wrapper')).toBe(grid);
+    expect(fixture.nativeElement.querySelector(GRID)).toBe(grid);
     expect(await table.columnNames()).toEqual(['id', 'name', 'added']);
     expect(await table.cellText(0, 'name')).toBe('new 0');
     expect(await table.cellText(0, 'added')).toBe('x');
     expect(await table.stateText()).toBe('Swapped to generation 2');
   });
 
-  it('keeps the last rows while the connection is gone, and says so', async () => {
+  it('keeps the last rows without a connection, and reports it', async () => {
     client.become({ state: 'live' });
     await send();
     client.become({ state: 'reconnecting', attempts: 2 });
@@ -155,7 +156,7 @@ describe('a live table', () => {
     ]);
   });
 
-  it('leaves nothing behind', async () => {
+  it('disposes its subscription', async () => {
     await send();
     fixture.destroy();
     expect(client.last.disposed).toBe(true);
@@ -168,7 +169,7 @@ describe('sorting and filtering', () => {
     await send();
   });
 
-  it('sorts by headers, on the server, and keeps the rows until then', async () => {
+  it('sorts on the server by headers, and keeps the rows until the answer', async () => {
     await table.sort('balance');
     expect(client.last.asked.sort).toEqual(['balance']);
     expect(await table.cellText(0, 'name')).toBe('Ada 0');
@@ -179,7 +180,7 @@ describe('sorting and filtering', () => {
     expect(await table.sortOf('id')).toBe('none');
   });
 
-  it('takes the sort and filter of the application, and people’s on top', async () => {
+  it('combines the sort and filters of the application and the user', async () => {
     fixture.componentInstance.filter.set('id > 1');
     fixture.componentInstance.sort.set(['-id']);
     await settle();
@@ -194,7 +195,7 @@ describe('sorting and filtering', () => {
     expect(client.last.asked.filter).toBe(`(name contains 'x') and (id > 1)`);
   });
 
-  it('shows where a filter cannot be read, and goes on with the rows of before', async () => {
+  it('shows where a filter is invalid, and keeps the rows', async () => {
     fixture.componentInstance.filter.set('id > 1');
     await settle();
     await send();
@@ -209,7 +210,7 @@ describe('sorting and filtering', () => {
     expect(await table.filterError()).toBeNull();
   });
 
-  it('tells an empty table from a filter without hits', async () => {
+  it('distinguishes an empty table from a filter without matches', async () => {
     await send({ rows: [], total: 0 });
     expect(await table.placard()).toMatch(/^No rows yet/);
     expect(await table.rangeText()).toBe('no rows');
@@ -220,17 +221,17 @@ describe('sorting and filtering', () => {
     expect(client.last.asked.filter).toBe('');
   });
 
-  it('tells of columns that a swap took', async () => {
+  it('reports columns that a swap removed', async () => {
     await table.sort('balance');
     await send();
     await send({ generation: 2, missing: ['balance'] });
     expect(fixture.nativeElement.querySelector('.live-missing').textContent).toMatch(
-      /column balance is gone/,
+      /removed the column balance/,
     );
     expect(client.last.asked.sort).toEqual([]);
   });
 
-  it('goes on saying how it is sorted after a swap', async () => {
+  it('still shows its sort after a swap', async () => {
     await table.sort('name');
     await send();
     await send({ generation: 2, columns: columns.slice(0, 2), rows: rows.map((row) => row.slice(0, 2)) });
@@ -271,12 +272,12 @@ describe('copying', () => {
 
   const key = (shiftKey: boolean) =>
     fixture.nativeElement
-      .querySelector('.ag-row [col-id="id"]')
+      .querySelector(cellSelector(0, 'id'))
       .dispatchEvent(new KeyboardEvent('keydown', { key: 'c', ctrlKey: true, shiftKey, bubbles: true }));
 
-  it('takes the focused cell as it came, or its row for a spreadsheet', async () => {
-    const cell = fixture.nativeElement.querySelector('.ag-row [col-id="id"]');
-    // The grid listens to the first of them that the surroundings know.
+  it('copies the focused cell unformatted, or its row for a spreadsheet', async () => {
+    const cell = fixture.nativeElement.querySelector(cellSelector(0, 'id'));
+    // the grid listens to one of them, which depends on the environment
     for (const press of ['pointerdown', 'touchstart', 'mousedown']) {
       cell.dispatchEvent(new MouseEvent(press, { bubbles: true }));
     }
@@ -287,7 +288,7 @@ describe('copying', () => {
     expect(await table.stateText()).toMatch(/Copied\.$/);
   });
 
-  it('says what to do if no cell is chosen', async () => {
+  it('shows what to do if no cell is focused', async () => {
     await table.press('Copy row');
     expect(await table.stateText()).toMatch(/Choose a cell first/);
     expect(copied).toEqual([]);

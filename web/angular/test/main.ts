@@ -1,2 +1,2 @@
-/** The unit-test builder wants an entry point; tests bring their own. */
+/** The entry point that the unit-test builder requires; the tests do not use it. */
 export {};

@@ -1,23 +1,22 @@
 import { describe, expect, it } from 'vitest';
-import { asTsv } from '../src/copy';
+import { asTsv, csvPath } from '../src/export';
 import { BARE, directionOf, keyOf, sameQuery, sortedBy, viewOf, without } from '../src/query';
-import { csvPath } from '../src/save';
 
 describe('sorting', () => {
-  it('goes up, down, and away with each click', () => {
+  it('is ascending, descending, then none with each click', () => {
     expect(sortedBy([], 'a', false)).toEqual(['a']);
     expect(sortedBy(['a'], 'a', false)).toEqual(['-a']);
     expect(sortedBy(['-a'], 'a', false)).toEqual([]);
     expect(sortedBy(['-b', 'c'], 'a', false)).toEqual(['a']);
   });
 
-  it('keeps the other keys and their order with shift', () => {
+  it('keeps the other keys and their order with the shift key', () => {
     expect(sortedBy(['-b'], 'a', true)).toEqual(['-b', 'a']);
     expect(sortedBy(['-b', 'a', 'c'], 'a', true)).toEqual(['-b', '-a', 'c']);
     expect(sortedBy(['-b', '-a', 'c'], 'a', true)).toEqual(['-b', 'c']);
   });
 
-  it('knows a column whose name begins with a minus', () => {
+  it('supports a column whose name starts with a minus', () => {
     expect(directionOf(['-x'], '-x').direction).toBe('ascending');
     expect(directionOf(['--x'], '-x').direction).toBe('descending');
     expect(directionOf(['b', '-x'], 'x')).toEqual({ direction: 'descending', rank: 1 });
@@ -25,7 +24,7 @@ describe('sorting', () => {
 });
 
 describe('queries', () => {
-  it('are the same whether or not defaults are said', () => {
+  it('are the same with and without explicit defaults', () => {
     expect(keyOf({})).toBe(
       keyOf({ columns: null, sort: [], filter: '', offset: 0, limit: 100, newestFirst: false }),
     );
@@ -33,15 +32,15 @@ describe('queries', () => {
     expect(sameQuery(BARE, { ...BARE, sort: ['a'] })).toBe(false);
   });
 
-  it('do without what names columns that are gone', () => {
+  it('drop the parts that name removed columns', () => {
     const query = { ...BARE, columns: ['a', 'b'], sort: ['-a', 'b'], filters: ['a > 1', "b = 'a'"] };
     expect(without(query, ['a'])).toEqual({ ...query, columns: ['b'], sort: ['b'], filters: ["b = 'a'"] });
     expect(viewOf(without(query, ['a', 'b']), 0, 10).columns).toBeNull();
   });
 });
 
-describe('what leaves the table', () => {
-  it('is exported as it is sorted and filtered', () => {
+describe('export and copy', () => {
+  it('exports with the sort and filters', () => {
     const query = { columns: ['a,b', 'c'], sort: ['-c'], filters: ["c = 'ü&?'"], newestFirst: true };
     const address = new URL(csvPath('final ui/x', query), 'http://host/');
     expect(address.pathname).toBe('/api/tables/final%20ui%2Fx.csv');
@@ -52,7 +51,7 @@ describe('what leaves the table', () => {
     expect(csvPath('t', BARE)).toBe('api/tables/t.csv');
   });
 
-  it('is copied as one line, whatever is in it', () => {
+  it('copies one line, whatever it contains', () => {
     expect(asTsv([1, null, 'a\tb', 'say "x"', true])).toBe('1\t\t"a\tb"\t"say ""x"""\ttrue');
   });
 });

@@ -16,11 +16,11 @@ function shown() {
 describe('the page', () => {
   beforeEach(() => sessionStorage.clear());
 
-  it('asks for a token when the server refuses, and tries again with it', async () => {
+  it('asks for a token when the server refuses, and reconnects with it', async () => {
     const { client, fixture, page } = shown();
     client.become('refused', { condition: 'TOKEN_MISSING', message: 'no token', status: 401 });
     await fixture.whenStable();
-    expect(page.querySelector('[role=alert]')?.textContent).toContain('only to those who have its token');
+    expect(page.querySelector('[role=alert]')?.textContent).toContain('requires a token');
     const field = page.querySelector('input') as HTMLInputElement;
     field.value = ' secret ';
     page.querySelector('form')?.dispatchEvent(new Event('submit', { cancelable: true }));
@@ -29,14 +29,14 @@ describe('the page', () => {
     expect(client.reconnects).toBeGreaterThan(0);
   });
 
-  it('says when a token is not the right one', async () => {
+  it('reports a wrong token', async () => {
     const { client, fixture, page } = shown();
     client.become('refused', { condition: 'TOKEN_WRONG', message: 'wrong', status: 401 });
     await fixture.whenStable();
     expect(page.querySelector('[role=alert]')?.textContent).toContain('does not know that token');
   });
 
-  it('says what else is refused in the words of the server', async () => {
+  it('shows any other refusal in the words of the server', async () => {
     const { client, fixture, page } = shown();
     client.become('refused', {
       condition: 'ORIGIN_NOT_ALLOWED',

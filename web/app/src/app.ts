@@ -4,9 +4,9 @@ import { Login } from './session/login';
 import { Session } from './session/session';
 import { Theme } from './shell/theme';
 import { Workspace } from './shell/workspace';
-import { Status } from './wiring/status';
+import { OrchestratorStatus } from './status/orchestrator-status';
 
-/** The page, or why the server does not let us see it. */
+/** Shows the page, or the login if the server refuses access. */
 @Component({
   selector: 'et-app',
   changeDetection: ChangeDetectionStrategy.OnPush,
@@ -21,8 +21,8 @@ import { Status } from './wiring/status';
 })
 export class App {
   protected readonly evertable = inject(Evertable);
-  /** Follows from the first moment, so that there is a connection whose refusal can be told. */
-  protected readonly status = inject(Status);
+  /** Subscribes at once, so that there is a connection that can be refused. */
+  protected readonly status = inject(OrchestratorStatus);
   protected readonly theme = inject(Theme);
 
   protected readonly refusal = computed(() => {

@@ -1,42 +1,42 @@
 import { Address } from './address.js';
 import type { Frame, Request } from './frames.js';
-import { send, tokenOf } from './http.js';
-import { Lifeline } from './lifeline.js';
+import { requestToken, send } from './http.js';
+import { browserPlatform, guarded, pageUrl } from './platform.js';
+import { ReconnectingSocket } from './reconnecting-socket.js';
 import { TableSubscription } from './subscription.js';
-import { browser, guarded, pageAddress } from './surroundings.js';
-import { Tokens } from './tokens.js';
-import type { ClientOptions, Connection, Subscription, Surroundings, View, Viewer } from './types.js';
+import { TokenSource } from './token-source.js';
+import type { ClientOptions, Connection, Platform, Subscription, View, Viewer } from './types.js';
 
-/** Live tables over one socket that heals itself. */
+/** Live tables over one WebSocket that reconnects by itself. */
 export class EvertableClient {
-  readonly #world: Surroundings;
+  readonly #platform: Platform;
   readonly #address: Address;
-  readonly #tokens: Tokens;
-  readonly #lifeline: Lifeline;
+  readonly #tokens: TokenSource;
+  readonly #socket: ReconnectingSocket;
   readonly #subscriptions = new Map<string, TableSubscription>();
   readonly #listeners = new Set<{ call: (connection: Connection) => void }>();
-  #ids = 0;
-  #disposed = false;
+  #lastId = 0;
+  #isDisposed = false;
 
   constructor(readonly options: ClientOptions = {}) {
-    this.#world = { ...browser(), ...options.surroundings };
-    this.#address = new Address(options.url, pageAddress());
-    this.#tokens = new Tokens(options.token ?? null);
-    this.#lifeline = new Lifeline(this.#world, this.#address, this.#tokens, {
-      attached: () => this.#each((subscription) => subscription.attach()),
-      frame: (frame) => this.#take(frame),
-      changed: (connection) => this.#tell(connection),
+    this.#platform = { ...browserPlatform(), ...options.platform };
+    this.#address = new Address(options.url, pageUrl());
+    this.#tokens = new TokenSource(options.token ?? null);
+    this.#socket = new ReconnectingSocket(this.#platform, this.#address, this.#tokens, {
+      opened: () => this.#forEach((subscription) => subscription.subscribe()),
+      frame: (frame) => this.#receive(frame),
+      changed: (connection) => this.#notify(connection),
     });
   }
 
-  /** How the connection is now. */
+  /** The state of the connection. */
   get connection(): Connection {
-    return this.#lifeline.connection;
+    return this.#socket.connection;
   }
 
-  /** Calls back at once and at every change; returns how to stop that. */
+  /** Calls back at once and at every change; returns a function that stops it. */
   onConnection(call: (connection: Connection) => void): () => void {
-    this.#check();
+    this.#checkUsable();
     const listener = { call };
     this.#listeners.add(listener);
     guarded(() => call(this.connection));
@@ -45,62 +45,62 @@ export class EvertableClient {
 
   /** Follows a table name. The first subscription opens the socket. */
   subscribe(table: string, view: View, viewer: Viewer): Subscription {
-    this.#check();
-    const send = (request: Request) => this.#lifeline.send(request);
-    const left = (subscription: TableSubscription) => this.#leave(subscription);
-    const subscription = new TableSubscription(String(++this.#ids), table, view, viewer, send, left);
+    this.#checkUsable();
+    const send = (request: Request) => this.#socket.send(request);
+    const ended = (subscription: TableSubscription) => this.#remove(subscription);
+    const subscription = new TableSubscription(String(++this.#lastId), table, view, viewer, send, ended);
     this.#subscriptions.set(subscription.id, subscription);
-    this.#lifeline.need();
-    subscription.attach(); // if there is no open socket yet, again when there is
+    this.#socket.acquire();
+    subscription.subscribe(); // sent again when the socket opens, if it is not open yet
     return subscription;
   }
 
-  /** An HTTP request with the token, such as `request('api/status')`; refusals are rejected as `RequestRefused`. */
+  /** Sends an HTTP request with the token, such as `request('api/status')`; rejects with `RequestRefused`. */
   async request(path: string, init?: RequestInit): Promise<Response> {
-    this.#check();
-    const token = await tokenOf(this.#tokens);
-    this.#check();
-    return send(this.#world, this.#address, path, token, init);
+    this.#checkUsable();
+    const token = await requestToken(this.#tokens);
+    this.#checkUsable();
+    return send(this.#platform, this.#address, path, token, init);
   }
 
-  /** Tries again at once: after a refusal, with a new token, or when a person asks. */
+  /** Reconnects at once: after a refusal, with a new token, or on a user's request. */
   reconnect(): void {
-    this.#check();
-    this.#lifeline.reconnect();
+    this.#checkUsable();
+    this.#socket.reconnect();
   }
 
   /** Ends all subscriptions, timers and listeners, and the socket. May be called again. */
   dispose(): void {
-    this.#disposed = true;
-    this.#each((subscription) => subscription.dispose());
-    this.#lifeline.dispose();
+    this.#isDisposed = true;
+    this.#forEach((subscription) => subscription.dispose());
+    this.#socket.dispose();
     this.#listeners.clear();
   }
 
-  #take(frame: Frame): void {
+  #receive(frame: Frame): void {
     if (frame.type !== 'other') this.#subscriptions.get(frame.id)?.receive(frame);
   }
 
-  #leave(subscription: TableSubscription): void {
+  #remove(subscription: TableSubscription): void {
     this.#subscriptions.delete(subscription.id);
-    if (this.#disposed) return;
-    this.#lifeline.send({ type: 'unsubscribe', id: subscription.id });
-    this.#each((other) => other.retry()); // there is room for one more
-    if (!this.#subscriptions.size) this.#lifeline.release();
+    if (this.#isDisposed) return;
+    this.#socket.send({ type: 'unsubscribe', id: subscription.id });
+    this.#forEach((other) => other.retry()); // the server has room for one more
+    if (!this.#subscriptions.size) this.#socket.release();
   }
 
-  #each(call: (subscription: TableSubscription) => void): void {
+  #forEach(call: (subscription: TableSubscription) => void): void {
     for (const subscription of [...this.#subscriptions.values()]) call(subscription);
   }
 
-  /** Those told earlier may have changed it again: then the rest has heard of the newer one already. */
-  #tell(connection: Connection): void {
+  /** Stops when a listener has changed the connection, because the rest were notified of the newer state already. */
+  #notify(connection: Connection): void {
     for (const { call } of [...this.#listeners]) {
       if (connection === this.connection) guarded(() => call(connection));
     }
   }
 
-  #check(): void {
-    if (this.#disposed) throw new Error('This EvertableClient was disposed; make another one.');
+  #checkUsable(): void {
+    if (this.#isDisposed) throw new Error('This EvertableClient was disposed; create another one.');
   }
 }

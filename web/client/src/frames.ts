@@ -1,30 +1,29 @@
-/** Frames as `docs/PROTOCOL.md` has them, read strictly enough that nothing ill-formed gets further. */
+/** Frames of `docs/PROTOCOL.md`, validated so that nothing malformed gets further. */
 
-import { refusalIn } from './refusal.js';
 import type { Column, Refusal, Row, Value, View } from './types.js';
 
 export const SUBPROTOCOL = 'evertable.v1';
 
-/** What the client sends. */
+/** Frames that the client sends. */
 export type Request =
   | { type: 'subscribe'; id: string; table: string; tag: number; view: View }
   | { type: 'view'; id: string; tag: number; view: View }
   | { type: 'unsubscribe'; id: string }
   | { type: 'ping'; tag: number };
 
-/** Pages of a subscription are ordered by it, on one socket. */
+/** Orders the pages of a subscription, on one socket. */
 export interface Stamp {
   readonly publication: number;
   readonly version: number;
 }
 
-interface Of<Type extends string> {
+interface Framed<Type extends string> {
   readonly type: Type;
   readonly id: string;
   readonly tag: number;
 }
 
-interface Stamped<Type extends string> extends Of<Type>, Stamp {
+interface Stamped<Type extends string> extends Framed<Type>, Stamp {
   readonly generation: number;
   readonly total: number;
 }
@@ -47,12 +46,12 @@ export interface PatchFrame extends Stamped<'patch'> {
 }
 
 export type TotalFrame = Stamped<'total'>;
-export type ErrorFrame = Of<'error'> & Refusal;
+export type ErrorFrame = Framed<'error'> & Refusal;
 
-/** What is about one subscription. */
-export type SubscriptionFrame = PageFrame | PatchFrame | TotalFrame | Of<'waiting'> | ErrorFrame;
+/** Frames about one subscription. */
+export type SubscriptionFrame = PageFrame | PatchFrame | TotalFrame | Framed<'waiting'> | ErrorFrame;
 
-/** Any other frame is a sign of life and nothing more: `welcome`, `pong`, and what newer servers may send. */
+/** Any other frame (`welcome`, `pong`, or a type of newer servers) only shows that the server responds. */
 export type Frame = SubscriptionFrame | { readonly type: 'other' };
 
 const STAMP = ['generation', 'publication', 'version', 'total'];
@@ -64,7 +63,7 @@ const NUMBERS: Readonly<Record<string, readonly string[]>> = {
   error: [],
 };
 
-/** The frame in a message; throws what is wrong with it. */
+/** Returns the frame in a message; throws if it is malformed. */
 export function read(data: unknown): Frame {
   if (typeof data !== 'string') throw new Error('it is binary');
   const frame = JSON.parse(data);
@@ -79,6 +78,18 @@ export function read(data: unknown): Frame {
   return frame;
 }
 
+/** Returns the refusal in a frame or an HTTP answer; null if there is none. */
+export function refusalIn(body: unknown, status?: number): Refusal | null {
+  const { condition, message, position } = (body ?? {}) as Record<string, unknown>;
+  if (typeof condition !== 'string') return null;
+  return {
+    condition,
+    message: String(message ?? ''),
+    ...(status !== undefined && { status }),
+    ...(Number.isInteger(position) && { position: position as number }),
+  };
+}
+
 export function isRow(row: unknown, width: number): boolean {
   return isList(row) && row.length === width;
 }
@@ -90,7 +101,7 @@ function checkPage({ columns, rows }: Record<string, unknown>): void {
 }
 
 function check(holds: boolean, type: string, name: string): void {
-  if (!holds) throw new Error(`'${name}' of a '${type}' is not what it should be`);
+  if (!holds) throw new Error(`'${name}' of a '${type}' is invalid`);
 }
 
 function isList(value: unknown): value is Record<string, unknown>[] {

@@ -1,56 +1,58 @@
-/** When to ask for a sign of life, and when silence means that the other side is gone. Times are in milliseconds. */
+/** Decides when to ping a quiet socket and when to give it up. Times are in milliseconds. */
 
 const QUIET_MS = 5_000;
-const PATIENCE_MS = 5_000;
+const PING_TIMEOUT_MS = 5_000;
 const LATE_MS = 1_000;
 
-export type Look = 'wait' | 'ask' | 'dead';
+export type HeartbeatAction = 'wait' | 'ping' | 'dead';
 
 /**
- * Timers fire late in background tabs and after sleep, when answers may lie unread behind them. A late look therefore
- * asks once more before it condemns.
+ * Tracks frames and pings of one socket.
+ *
+ * Timers fire late in background tabs and after sleep, when answers may still be unread. A late check therefore pings
+ * once more before it gives up.
  */
 export class Heartbeat {
-  #heard: number;
-  #asked: number | null = null;
-  #doubted = false;
+  #receivedAt: number;
+  #pingedAt: number | null = null;
+  #hadLateCheck = false;
 
   constructor(now: number) {
-    this.#heard = now;
+    this.#receivedAt = now;
   }
 
-  /** Something has come; anything is a sign of life. */
-  heard(now: number): void {
-    this.#heard = now;
-    this.#asked = null;
-    this.#doubted = false;
+  /** A frame of any type has arrived. */
+  received(now: number): void {
+    this.#receivedAt = now;
+    this.#pingedAt = null;
+    this.#hadLateCheck = false;
   }
 
-  /** Whether it is worth asking right now; if so, it counts as asked. */
-  asks(now: number): boolean {
-    if (this.#asked !== null) return false;
-    this.#asked = now;
+  /** Returns whether to send a ping now: not if one is unanswered. */
+  startPing(now: number): boolean {
+    if (this.#pingedAt !== null) return false;
+    this.#pingedAt = now;
     return true;
   }
 
-  /** What to do now; `ask` counts as asked. */
-  look(now: number): Look {
-    if (this.wait(now) > 0) return 'wait';
-    if (this.asks(now)) return 'ask';
-    if (this.#doubted || now - this.#due < LATE_MS) return 'dead';
-    this.#doubted = true;
-    this.#asked = now;
-    return 'ask';
+  /** Returns what to do now; `ping` counts as sent. */
+  check(now: number): HeartbeatAction {
+    if (this.untilCheck(now) > 0) return 'wait';
+    if (this.startPing(now)) return 'ping';
+    if (this.#hadLateCheck || now - this.#dueAt < LATE_MS) return 'dead';
+    this.#hadLateCheck = true;
+    this.#pingedAt = now;
+    return 'ping';
   }
 
-  /** How long until the next look. */
-  wait(now: number): number {
-    this.#heard = Math.min(this.#heard, now); // the clock may be set back
-    if (this.#asked !== null) this.#asked = Math.min(this.#asked, now);
-    return Math.max(0, this.#due - now);
+  /** Returns the time until the next check is due. */
+  untilCheck(now: number): number {
+    this.#receivedAt = Math.min(this.#receivedAt, now); // the clock may be set back
+    if (this.#pingedAt !== null) this.#pingedAt = Math.min(this.#pingedAt, now);
+    return Math.max(0, this.#dueAt - now);
   }
 
-  get #due(): number {
-    return this.#asked === null ? this.#heard + QUIET_MS : this.#asked + PATIENCE_MS;
+  get #dueAt(): number {
+    return this.#pingedAt === null ? this.#receivedAt + QUIET_MS : this.#pingedAt + PING_TIMEOUT_MS;
   }
 }

@@ -1,14 +1,14 @@
-/** Requests over HTTP with the token, and what refused ones say. */
+/** HTTP requests with the token, and the refusals that they can end in. */
 
 import { type Address, isToken } from './address.js';
-import { refusalIn } from './refusal.js';
-import type { Tokens } from './tokens.js';
-import type { Refusal, Surroundings } from './types.js';
-import { BAD_TOKEN, inWords, noToken } from './verdict.js';
+import { refusalIn } from './frames.js';
+import { BAD_TOKEN, errorText, tokenFailure } from './retry.js';
+import type { TokenSource } from './token-source.js';
+import type { Platform, Refusal } from './types.js';
 
-const PROBED = 'api/tables';
+const PROBE_PATH = 'api/tables';
 
-/** A request that the server does not meet, or does not answer. */
+/** A request that the server refused or did not answer. */
 export class RequestRefused extends Error {
   override readonly name = 'RequestRefused';
 
@@ -17,9 +17,9 @@ export class RequestRefused extends Error {
   }
 }
 
-/** The answer to a request; throws RequestRefused for any that is not a success. */
+/** Returns the response to a request; throws RequestRefused unless it is a success. */
 export async function send(
-  world: Surroundings,
+  platform: Platform,
   address: Address,
   path: string,
   token: string | null,
@@ -31,50 +31,50 @@ export async function send(
   if (token !== null) headers.set('Authorization', `Bearer ${token}`);
   let response: Response;
   try {
-    response = await world.fetch(url, { ...init, headers });
+    response = await platform.fetch(url, { ...init, headers });
   } catch (error) {
-    if (init.signal?.aborted) throw error; // by who asked
-    throw new RequestRefused(unreachable(address, inWords(error)));
+    if (init.signal?.aborted) throw error; // by the caller
+    throw new RequestRefused(unreachable(address, errorText(error)));
   }
   if (response.ok) return response;
   throw new RequestRefused(await refusalOf(response, address));
 }
 
-/** The token, for a request. */
-export function tokenOf(tokens: Tokens): Promise<string | null> {
-  return tokens.ask().catch((error) => {
-    throw new RequestRefused(noToken(error));
+/** Returns the token for a request; throws RequestRefused if it cannot be fetched. */
+export function requestToken(tokens: TokenSource): Promise<string | null> {
+  return tokens.get().catch((error) => {
+    throw new RequestRefused(tokenFailure(error));
   });
 }
 
 /**
- * Why a socket did not open. Browsers do not tell, so the same is asked over HTTP: the server checks tokens and origins
- * there as it does for sockets.
+ * Returns why a socket did not open. Browsers do not expose the reason, so the same is requested over HTTP: the server
+ * checks tokens and origins there as it does for sockets.
  */
 export async function probe(
-  world: Surroundings,
+  platform: Platform,
   address: Address,
   token: string | null,
   signal: AbortSignal,
 ): Promise<Refusal> {
   try {
-    await send(world, address, PROBED, token, { signal, cache: 'no-store' });
-    const message = `${address} answers, but opens no WebSocket: it is full, or a proxy before it lets none through.`;
+    await send(platform, address, PROBE_PATH, token, { signal, cache: 'no-store' });
+    const message = `${address} answers HTTP but accepts no WebSocket: it is full, or a proxy in front of it blocks them.`;
     return { condition: 'SOCKET_REFUSED', message };
   } catch (error) {
-    return error instanceof RequestRefused ? error.refusal : unreachable(address, inWords(error));
+    return error instanceof RequestRefused ? error.refusal : unreachable(address, errorText(error));
   }
 }
 
 export function unreachable(address: Address, why: string): Refusal {
-  const hint = address.isElsewhere ? ' If it is up, its server.origins may lack this page.' : '';
-  return { condition: 'SERVER_UNREACHABLE', message: `There is no answer from ${address}: ${why}.${hint}` };
+  const hint = address.isCrossOrigin ? ' If it is up, its server.origins may lack this page.' : '';
+  return { condition: 'SERVER_UNREACHABLE', message: `${address} does not answer: ${why}.${hint}` };
 }
 
 async function refusalOf(response: Response, address: Address): Promise<Refusal> {
   const { status } = response;
-  const said = refusalIn(await response.json().catch(() => null), status);
-  if (said) return said;
+  const refusal = refusalIn(await response.json().catch(() => null), status);
+  if (refusal) return refusal;
   const condition = status === 401 || status === 403 ? 'ACCESS_DENIED' : 'SERVER_ANSWER';
   return { condition, message: `${address} answers ${status}.`, status };
 }

@@ -1,15 +1,15 @@
-/** Patches applied to pages, which are never changed in place: rows that stay the same stay the same objects. */
+/** Applies patches to pages without changing them: rows that do not change stay the same objects. */
 
 import { type Cell, isRow, type PatchFrame, type Splice } from './frames.js';
 import type { Change, Page, Row, Value } from './types.js';
 
-/** The rows after the patch; null if it does not fit them. */
+/** Returns the rows after a patch; null if it does not fit them. */
 export function patched(page: Page, patch: PatchFrame): readonly Row[] | null {
   const rows = spliced(page.rows, patch.splice ?? [], page.columns.length);
   return rows && replaced(rows, patch.cells ?? []);
 }
 
-/** What a patch changes, for viewers. */
+/** Returns the change that a patch makes, for viewers. */
 export function changeOf(patch: PatchFrame): Change {
   const cells = (patch.cells ?? []).map(([row, column]) => [row, column] as const);
   return { kind: 'patch', splices: patch.splice ?? [], cells };

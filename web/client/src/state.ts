@@ -1,5 +1,5 @@
 /**
- * The life of the connection.
+ * The states of the connection.
  *
  * ```
  *   start ► connecting ──── first frame ───► live ──── silence ───► stale
@@ -15,13 +15,13 @@
  *   all but refused ── no subscription left ──► connecting          all ── dispose() ──► disposed
  * ```
  *
- * `connecting` is the first attempt, and the rest while nobody subscribes. `reconnecting` is the wait for the next
- * attempt and that attempt. A `stale` socket is replaced at once: the attempt is under way.
+ * `connecting` is the first attempt, and the idle state while there is no subscription. `reconnecting` is the wait for
+ * the next attempt and that attempt. A `stale` socket is replaced at once: the attempt is in progress.
  */
 
 import type { Connection, ConnectionState } from './types.js';
 
-export const MOVES: Readonly<Record<ConnectionState, readonly ConnectionState[]>> = {
+export const TRANSITIONS: Readonly<Record<ConnectionState, readonly ConnectionState[]>> = {
   connecting: ['live', 'reconnecting', 'refused', 'disposed'],
   live: ['stale', 'reconnecting', 'connecting', 'disposed'],
   stale: ['live', 'reconnecting', 'refused', 'connecting', 'disposed'],
@@ -32,17 +32,17 @@ export const MOVES: Readonly<Record<ConnectionState, readonly ConnectionState[]>
 
 const FIELDS = ['attempts', 'retryAt', 'reason'] as const;
 
-/** How a connection begins. */
-export function begun(now: number): Connection {
+/** Returns the connection before the first attempt. */
+export function initialConnection(now: number): Connection {
   return { state: 'connecting', since: now, attempts: 0, retryAt: null, reason: null };
 }
 
-/** The connection after a change, itself if nothing is different; a move that the drawing does not have is a mistake of ours. */
-export function moved(from: Connection, change: Partial<Connection>, now: number): Connection {
+/** Returns the connection after a change, or the same object if nothing differs; throws on an illegal transition. */
+export function transition(from: Connection, change: Partial<Connection>, now: number): Connection {
   const to = { ...from, ...change };
   const { state } = to;
   if (state === from.state) return FIELDS.every((field) => to[field] === from[field]) ? from : to;
-  if (!MOVES[from.state].includes(state)) {
+  if (!TRANSITIONS[from.state].includes(state)) {
     throw new Error(`a connection cannot go from ${from.state} to ${state}`);
   }
   return { ...to, since: now };

@@ -1,14 +1,14 @@
-/** A table that somebody looks at: a following, and the viewer that hears of it. */
+/** Connects a viewer to the tracker of its page. */
 
-import { Following, type News, type Step } from './following.js';
 import type { Request, SubscriptionFrame } from './frames.js';
-import { guarded } from './surroundings.js';
+import { PageTracker, type Step, type ViewerEvent } from './page-tracker.js';
+import { guarded } from './platform.js';
 import type { Page, Subscription, View, Viewer } from './types.js';
 import { check } from './view.js';
 
 export class TableSubscription implements Subscription {
-  readonly #following: Following;
-  #disposed = false;
+  readonly #tracker: PageTracker;
+  #isDisposed = false;
 
   constructor(
     readonly id: string,
@@ -16,48 +16,48 @@ export class TableSubscription implements Subscription {
     view: View,
     private readonly viewer: Viewer,
     private readonly send: (request: Request) => void,
-    private readonly left: (subscription: TableSubscription) => void,
+    private readonly ended: (subscription: TableSubscription) => void,
   ) {
     check(table, view);
-    this.#following = new Following(id, table, view);
+    this.#tracker = new PageTracker(id, table, view);
   }
 
   get page(): Page | null {
-    return this.#following.page;
+    return this.#tracker.page;
   }
 
   view(view: View): void {
-    if (this.#disposed) throw new Error(`This subscription of ${this.table} was disposed.`);
+    if (this.#isDisposed) throw new Error(`This subscription to ${this.table} was disposed.`);
     check(this.table, view);
-    this.#take(this.#following.look(view));
+    this.#run(this.#tracker.setView(view));
   }
 
-  attach(): void {
-    this.#take(this.#following.attach());
+  subscribe(): void {
+    this.#run(this.#tracker.subscribe());
   }
 
   retry(): void {
-    this.#take(this.#following.retry());
+    this.#run(this.#tracker.retry());
   }
 
   receive(frame: SubscriptionFrame): void {
-    this.#take(this.#following.receive(frame));
+    this.#run(this.#tracker.receive(frame));
   }
 
   dispose(): void {
-    if (this.#disposed) return;
-    this.#disposed = true;
-    this.left(this);
+    if (this.#isDisposed) return;
+    this.#isDisposed = true;
+    this.ended(this);
   }
 
-  #take({ send, news }: Step): void {
+  #run({ send, events }: Step): void {
     for (const request of send) this.send(request);
-    for (const one of news) if (!this.#disposed) guarded(() => this.#tell(one));
+    for (const event of events) if (!this.#isDisposed) guarded(() => this.#notify(event));
   }
 
-  #tell(news: News): void {
-    if (news.kind === 'page') this.viewer.page(news.page, news.change);
-    else if (news.kind === 'waiting') this.viewer.waiting?.();
-    else this.viewer.refused?.(news.reason);
+  #notify(event: ViewerEvent): void {
+    if (event.kind === 'page') this.viewer.page(event.page, event.change);
+    else if (event.kind === 'waiting') this.viewer.waiting?.();
+    else this.viewer.refused?.(event.reason);
   }
 }

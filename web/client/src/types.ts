@@ -1,31 +1,31 @@
-/** The words of the client: what it is given, and what it tells. `docs/PROTOCOL.md` has the frames behind them. */
+/** The public types of the client. `docs/PROTOCOL.md` describes the frames behind them. */
 
 export type ConnectionState = 'connecting' | 'live' | 'stale' | 'reconnecting' | 'refused' | 'disposed';
 
-/** How the connection is, for people and programs. */
+/** The state of the connection. */
 export interface Connection {
   readonly state: ConnectionState;
-  /** When it came to this state, in milliseconds since 1970. */
+  /** When it entered this state, in milliseconds since 1970. */
   readonly since: number;
   /** Failed attempts since it was last live. */
   readonly attempts: number;
-  /** When the next attempt is due, in milliseconds since 1970; null if none is. */
+  /** When the next attempt is due, in milliseconds since 1970; null if none is scheduled. */
   readonly retryAt: number | null;
   /** Why it is refused, or why the last attempt failed. */
   readonly reason: Refusal | null;
 }
 
-/** What the server said no to; `condition` is stable, `message` is for people. */
+/** Why something was refused; `condition` is stable, `message` is for people. */
 export interface Refusal {
   readonly condition: string;
   readonly message: string;
-  /** The HTTP status, where there was one. */
+  /** The HTTP status, if there was one. */
   readonly status?: number;
-  /** With `FILTER_INVALID`: the character at which the filter cannot be read, from 0. */
+  /** The position of the error in the filter, from 0, for `FILTER_INVALID`. */
   readonly position?: number;
 }
 
-/** Which part of a table is looked at; what is not said is the default. */
+/** Which part of a table to show; missing fields have their defaults. */
 export interface View {
   readonly columns?: readonly string[] | null;
   /** Names, `-` before one for descending. */
@@ -45,7 +45,7 @@ export interface Column {
 export type Value = string | number | boolean | null;
 export type Row = readonly Value[];
 
-/** The rows of a view at one moment, all of one generation. Never changed in place: each frame makes a new one. */
+/** The rows of a view at one moment, all of one generation. Never changed in place: each frame creates a new page. */
 export interface Page {
   readonly table: string;
   readonly generation: number;
@@ -55,13 +55,13 @@ export interface Page {
   readonly offset: number;
   readonly columns: readonly Column[];
   readonly rows: readonly Row[];
-  /** Columns that the view names and that a swap took away. */
+  /** Columns that the view names and that a swap removed. */
   readonly missing: readonly string[];
-  /** The view that this page answers, as it was given. */
+  /** The view that this page answers, as it was passed. */
   readonly view: View;
 }
 
-/** What was different about a page, so that a viewer changes only that. */
+/** What changed in a page, so that a viewer updates only that. */
 export type Change =
   | { readonly kind: 'page'; readonly swapped: boolean }
   | {
@@ -73,13 +73,13 @@ export type Change =
     }
   | { readonly kind: 'total' };
 
-/** Hears of one subscription. Nothing is called after `dispose()`. */
+/** Receives the pages of one subscription. Nothing is called after `dispose()`. */
 export interface Viewer {
-  /** `swapped`: the page is of another generation than the one before. */
+  /** A new page. `swapped`: its generation differs from that of the page before. */
   page(page: Page, change: Change): void;
   /** The name is known, and no generation is live yet. */
   waiting?(): void;
-  /** The view cannot be shown; the one before goes on, if there was one. Any later good view clears it. */
+  /** The view cannot be shown; the one before continues, if there was one. The next page clears the refusal. */
   refused?(reason: Refusal): void;
 }
 
@@ -88,30 +88,30 @@ export interface Subscription {
   readonly table: string;
   /** The last page; null before the first. */
   readonly page: Page | null;
-  /** Looks at another part; no page of the old view follows one of the new. */
+  /** Shows another part; no page of the old view follows one of the new. */
   view(view: View): void;
   dispose(): void;
 }
 
-/** A token, or who is asked for one before each attempt (so that a fresh one can be fetched). */
+/** A token, or a function that is called before each attempt and can fetch a fresh one. */
 export type Token = string | null | (() => string | null | Promise<string | null>);
 
 export interface ClientOptions {
-  /** The server's address, such as `https://tables.example` (a path is kept as a prefix); the page's own if not said. */
+  /** The server's address, such as `https://tables.example` (a path is kept as a prefix); default: the page's own. */
   readonly url?: string | URL;
   readonly token?: Token;
-  /** What the world is made of; tests bring their own. */
-  readonly surroundings?: Partial<Surroundings>;
+  /** Replaces browser functions, for tests. */
+  readonly platform?: Partial<Platform>;
 }
 
-/** Everything the client takes from the browser. */
-export interface Surroundings {
+/** The browser functions that the client uses. */
+export interface Platform {
   socket(url: string, protocols: string[]): WebSocket;
   fetch(input: string, init?: RequestInit): Promise<Response>;
   now(): number;
   random(): number;
   setTimeout(call: () => void, ms: number): unknown;
   clearTimeout(timer: unknown): void;
-  /** Calls back when the tab becomes visible or the network returns; returns how to stop that. */
+  /** Calls back when the tab becomes visible or the network returns; returns a function that stops it. */
   onReturn(call: () => void): () => void;
 }

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Address } from '../src/address';
 import { EvertableClient } from '../src/index';
-import { browser, guarded } from '../src/surroundings';
+import { browserPlatform, guarded } from '../src/platform';
 
 /** As much of a browser as the client touches. */
 function pretend(baseURI: string) {
@@ -15,11 +15,11 @@ function pretend(baseURI: string) {
 
 afterEach(() => vi.unstubAllGlobals());
 
-describe('the browser', () => {
+describe('the browser platform', () => {
   it('calls back when the tab becomes visible and when the network returns, until it is stopped', () => {
     const { page, frame } = pretend('http://page/');
     const call = vi.fn();
-    const stop = browser().onReturn(call);
+    const stop = browserPlatform().onReturn(call);
     page.dispatchEvent(new Event('visibilitychange'));
     frame.dispatchEvent(new Event('online'));
     expect(call).toHaveBeenCalledTimes(2);
@@ -33,7 +33,7 @@ describe('the browser', () => {
     expect(call).toHaveBeenCalledTimes(2);
   });
 
-  it('is used where nothing else is given', async () => {
+  it('is the default', async () => {
     pretend('https://page/app/tables/final_ui?x#y');
     const opened: unknown[][] = [];
     const closed = vi.fn();
@@ -55,7 +55,7 @@ describe('the browser', () => {
     expect(closed).toHaveBeenCalledTimes(1);
   });
 
-  it('is told of what callbacks throw', () => {
+  it('reports what callbacks throw', () => {
     const report = vi.fn();
     vi.stubGlobal('reportError', report);
     const error = new Error('broken');
@@ -67,7 +67,7 @@ describe('the browser', () => {
 });
 
 describe('an address', () => {
-  it('counts from the page where it is relative or missing', () => {
+  it('is resolved against the page if it is relative or missing', () => {
     const socket = (url: string | undefined, page?: string) => new Address(url, page).socket;
     expect(socket(undefined, 'https://page/')).toBe('wss://page/ws');
     expect(socket('', 'https://page/app/?a=b#c')).toBe('wss://page/app/ws');
@@ -76,26 +76,26 @@ describe('an address', () => {
     expect(socket('http://other/a/b/')).toBe('ws://other/a/b/ws');
   });
 
-  it('is named with a hint where the browser may hide what the server says', async () => {
+  it('adds a hint if the browser may hide the answer of the server', async () => {
     pretend('http://page/');
     const fetch = () => Promise.reject(new TypeError('Failed to fetch'));
-    const client = new EvertableClient({ url: 'http://server', surroundings: { fetch } });
+    const client = new EvertableClient({ url: 'http://server', platform: { fetch } });
     await expect(client.request('api/status')).rejects.toThrow('server.origins may lack this page');
   });
 
-  it('is another origin’s or not', () => {
-    expect(new Address('http://a', 'http://b/').isElsewhere).toBe(true);
-    expect(new Address('http://a/x', 'http://a/y').isElsewhere).toBe(false);
-    expect(new Address('http://a', undefined).isElsewhere).toBe(false);
+  it('has the origin of the page or another one', () => {
+    expect(new Address('http://a', 'http://b/').isCrossOrigin).toBe(true);
+    expect(new Address('http://a/x', 'http://a/y').isCrossOrigin).toBe(false);
+    expect(new Address('http://a', undefined).isCrossOrigin).toBe(false);
   });
 
-  it('says what is wrong with it', () => {
+  it('names the fault if it is invalid', () => {
     expect(() => new Address('nonsense', undefined)).toThrow(
-      "'nonsense' cannot be read; write it like https://",
+      "'nonsense' is invalid; it must look like https://",
     );
-    expect(() => new Address('ws://server', undefined)).toThrow('not one of http or https');
+    expect(() => new Address('ws://server', undefined)).toThrow('must start with http');
     expect(() => new Address('http://me:secret@server', undefined)).toThrow(
-      /^(?!.*secret).*A token is given apart/,
+      /^(?!.*secret).*Pass a token as the `token` option/,
     );
   });
 });

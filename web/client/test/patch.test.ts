@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { patched } from '../src/patch';
 import type { Page, Row, Value } from '../src/types';
-import { live, pageFrame, patchFrame, World } from './world';
+import { FakePlatform, live, pageFrame, patchFrame } from './fake-platform';
 
 const COLUMNS = [
   { name: 'a', type: 'long' },
@@ -34,7 +34,7 @@ const ROWS: Row[] = [
 ];
 
 describe('a patch', () => {
-  it('is applied as a naive reader of the protocol would, over random histories', () => {
+  it('gives the same rows as a naive implementation, over random histories', () => {
     for (let seed = 1; seed <= 200; seed++) {
       const below = seeded(seed);
       const row = (): Value[] => [below(9), `text ${below(9)}`, null];
@@ -66,7 +66,7 @@ describe('a patch', () => {
     }
   });
 
-  it('leaves rows that did not change the same objects', () => {
+  it('keeps the objects of unchanged rows', () => {
     const after = apply(ROWS, [[0, 1, [[9, 'new', 0]]]], [[2, 0, 7]]) ?? [];
     expect(after[1]).toBe(ROWS[1]);
     expect(after[2]).not.toBe(ROWS[2]);
@@ -74,12 +74,12 @@ describe('a patch', () => {
     expect(ROWS[2]).toEqual([3, 'z', 3.5]);
   });
 
-  it('takes more rows at once than a call takes arguments', () => {
+  it('may insert more rows than a call takes arguments', () => {
     const many = Array.from({ length: 300_000 }, (_, index): Row => [index, '', 0]);
     expect(apply([], [[0, 0, many]])).toHaveLength(300_000);
   });
 
-  it('that does not fit is refused', () => {
+  it('is rejected if it does not fit', () => {
     const row = [1, 'x', 0];
     const misfits: [unknown, unknown?][] = [
       [[[4, 0, []]]],
@@ -109,32 +109,32 @@ describe('a patch', () => {
     expect(apply(ROWS)).toBe(ROWS);
   });
 
-  it('that does not fit makes the client ask for the whole page, and nothing is shown meanwhile', async () => {
+  it('makes the client fetch the whole page if it does not fit, and shows nothing meanwhile', async () => {
     const misfits = [{ splice: [[7, 1, []]] }, { generation: 4 }, { publication: 6 }, { cells: [[0, 9, 1]] }];
     for (const misfit of misfits) {
-      const world = new World();
-      const { heard, client } = await live(world);
-      world.socket.push(pageFrame({ tag: 2 })).push(patchFrame({ tag: 2, ...misfit }));
-      expect(heard.pages).toHaveLength(1);
-      expect(world.socket.sent.slice(1)).toEqual([
+      const platform = new FakePlatform();
+      const { recorded, client } = await live(platform);
+      platform.socket.push(pageFrame({ tag: 2 })).push(patchFrame({ tag: 2, ...misfit }));
+      expect(recorded.pages).toHaveLength(1);
+      expect(platform.socket.sent.slice(1)).toEqual([
         { type: 'unsubscribe', id: '1' },
         { type: 'subscribe', id: '1', table: 'final_ui', tag: 3, view: {} },
       ]);
-      world.socket.push(patchFrame({ tag: 2, version: 12 })); // was under way
-      expect(world.socket.sent).toHaveLength(3);
-      world.socket.push(pageFrame({ tag: 3, version: 9 }));
-      expect(heard.pages).toHaveLength(2);
+      platform.socket.push(patchFrame({ tag: 2, version: 12 })); // was under way
+      expect(platform.socket.sent).toHaveLength(3);
+      platform.socket.push(pageFrame({ tag: 3, version: 9 }));
+      expect(recorded.pages).toHaveLength(2);
       expect(client.connection.state).toBe('live');
     }
   });
 
-  it('or a total before any page makes the client ask for it', async () => {
+  it('makes the client fetch the page if there is none yet, as does a total', async () => {
     for (const type of ['patch', 'total']) {
-      const world = new World();
-      const { heard } = await live(world);
-      world.socket.push(patchFrame({ type, tag: 2 }));
-      expect(heard.pages).toEqual([]);
-      expect(world.socket.sent.at(-1)).toMatchObject({ type: 'subscribe', tag: 3 });
+      const platform = new FakePlatform();
+      const { recorded } = await live(platform);
+      platform.socket.push(patchFrame({ type, tag: 2 }));
+      expect(recorded.pages).toEqual([]);
+      expect(platform.socket.sent.at(-1)).toMatchObject({ type: 'subscribe', tag: 3 });
     }
   });
 });

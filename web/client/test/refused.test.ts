@@ -1,38 +1,38 @@
 import { describe, expect, it } from 'vitest';
 import type { Token } from '../src/types';
-import { answer, bearer, later, live, settle, states, viewer, World } from './world';
+import { answer, bearer, FakePlatform, later, live, settle, states, viewer } from './fake-platform';
 
 const WRONG = { condition: 'TOKEN_WRONG', message: 'The token is not the server’s.' };
 
 /** A client whose token the server refuses. */
-async function refused(world: World, token: Token, status = 401, body: unknown = WRONG) {
-  const client = world.client({ token });
+async function refused(platform: FakePlatform, token: Token, status = 401, body: unknown = WRONG) {
+  const client = platform.client({ token });
   const seen = states(client);
   const subscription = client.subscribe('t', {}, viewer());
-  world.fetch = async () => answer(status, body);
+  platform.fetch = async () => answer(status, body);
   await settle();
-  world.socket.end();
+  platform.socket.end();
   await settle();
   return { client, seen, subscription };
 }
 
 describe('a refused connection', () => {
-  it('says why, and does not try again by itself', async () => {
+  it('reports why, and is not retried', async () => {
     for (const status of [401, 403]) {
-      const world = new World();
-      const { client, seen } = await refused(world, 'wrong', status);
+      const platform = new FakePlatform();
+      const { client, seen } = await refused(platform, 'wrong', status);
       const reason = { ...WRONG, status };
       expect(client.connection).toMatchObject({ state: 'refused', retryAt: null, attempts: 1, reason });
-      world.return();
-      await world.pass(3_600_000);
-      expect(world.sockets).toHaveLength(1);
-      expect(world.timers.size).toBe(0);
+      platform.return();
+      await platform.pass(3_600_000);
+      expect(platform.sockets).toHaveLength(1);
+      expect(platform.timers.size).toBe(0);
       expect(seen.map(({ state }) => state)).toEqual(['connecting', 'refused']);
     }
   });
 
-  it('says something where the refusal is not the server’s own', async () => {
-    const { client } = await refused(new World(), 'wrong', 403, null);
+  it('has a reason even if the refusal is not the server’s own', async () => {
+    const { client } = await refused(new FakePlatform(), 'wrong', 403, null);
     expect(client.connection.reason).toEqual({
       condition: 'ACCESS_DENIED',
       message: 'http://server answers 403.',
@@ -40,146 +40,146 @@ describe('a refused connection', () => {
     });
   });
 
-  it('tries again when a person asks', async () => {
-    const world = new World();
-    const { client, seen } = await refused(world, 'wrong');
+  it('is retried on request', async () => {
+    const platform = new FakePlatform();
+    const { client, seen } = await refused(platform, 'wrong');
     client.reconnect();
     await settle();
-    expect(world.sockets).toHaveLength(2);
-    world.socket.welcome();
+    expect(platform.sockets).toHaveLength(2);
+    platform.socket.welcome();
     expect(seen.map(({ state }) => state)).toEqual(['connecting', 'refused', 'connecting', 'live']);
     expect(client.connection).toMatchObject({ attempts: 0, reason: null });
   });
 
-  it('asks a token function every 5 s, and tries again with another token', async () => {
-    const world = new World();
+  it('polls the token function every 5 s, and is retried with another token', async () => {
+    const platform = new FakePlatform();
     let token = 'old';
     let count = 0;
-    const { client } = await refused(world, () => {
+    const { client } = await refused(platform, () => {
       count++;
       return token;
     });
-    await world.pass(4_999);
+    await platform.pass(4_999);
     expect(count).toBe(1);
-    await world.pass(10_001);
+    await platform.pass(10_001);
     expect(count).toBe(4);
     expect(client.connection.state).toBe('refused');
-    expect(world.sockets).toHaveLength(1);
+    expect(platform.sockets).toHaveLength(1);
     token = 'new';
-    await world.pass(5_000);
+    await platform.pass(5_000);
     expect(count).toBe(5);
-    expect(world.sockets).toHaveLength(2);
-    expect(bearer(world)).toBe('new');
-    world.socket.welcome();
+    expect(platform.sockets).toHaveLength(2);
+    expect(bearer(platform)).toBe('new');
+    platform.socket.welcome();
     expect(client.connection.state).toBe('live');
   });
 
-  it('asks a token function at once when the tab is seen again', async () => {
-    const world = new World();
+  it('polls the token function at once when the tab becomes visible', async () => {
+    const platform = new FakePlatform();
     let token = 'old';
-    const { client } = await refused(world, () => token);
-    world.return();
+    const { client } = await refused(platform, () => token);
+    platform.return();
     await settle();
     expect(client.connection.state).toBe('refused');
-    expect(world.timers.size).toBe(1);
+    expect(platform.timers.size).toBe(1);
     token = 'new';
-    for (let event = 0; event < 100; event++) world.return();
+    for (let event = 0; event < 100; event++) platform.return();
     await settle();
-    expect(bearer(world)).toBe('new');
-    expect(world.sockets).toHaveLength(2);
+    expect(bearer(platform)).toBe('new');
+    expect(platform.sockets).toHaveLength(2);
   });
 
-  it('goes on asking a token function that fails', async () => {
-    const world = new World();
+  it('continues to poll a token function that fails', async () => {
+    const platform = new FakePlatform();
     let count = 0;
-    const { client } = await refused(world, () => {
+    const { client } = await refused(platform, () => {
       if (++count === 2) throw new Error('not now');
       return count < 4 ? 'old' : 'new';
     });
-    await world.pass(10_000);
+    await platform.pass(10_000);
     expect(client.connection.state).toBe('refused');
-    await world.pass(5_000);
-    expect(world.sockets).toHaveLength(2);
+    await platform.pass(5_000);
+    expect(platform.sockets).toHaveLength(2);
   });
 
-  it('tries again when a person asks while the token function is slow, with the same token if it must be', async () => {
-    const world = new World();
+  it('is retried on request while the token function is slow, even with the same token', async () => {
+    const platform = new FakePlatform();
     const slow = later<string>();
     let count = 0;
-    const { client } = await refused(world, () => (++count === 2 ? slow.promise : 'old'));
-    await world.pass(5_000);
+    const { client } = await refused(platform, () => (++count === 2 ? slow.promise : 'old'));
+    await platform.pass(5_000);
     client.reconnect();
-    await world.pass(60_000);
+    await platform.pass(60_000);
     expect(count).toBe(2);
     slow.resolve('old');
     await settle();
     expect(count).toBe(3);
-    expect(world.sockets).toHaveLength(2);
+    expect(platform.sockets).toHaveLength(2);
   });
 
-  it('is what a token becomes that no server can have', async () => {
+  it('follows from a token that no server can have', async () => {
     for (const token of ['two words', 'line\n', 'schlüssel', '“quoted”']) {
-      const world = new World();
-      const client = world.client({ token });
+      const platform = new FakePlatform();
+      const client = platform.client({ token });
       client.subscribe('t', {}, viewer());
       await settle();
       expect(client.connection).toMatchObject({ state: 'refused', reason: { condition: 'TOKEN_WRONG' } });
-      expect(world.sockets).toHaveLength(0);
+      expect(platform.sockets).toHaveLength(0);
     }
   });
 
-  it('may come of an attempt to reconnect, and of one after silence', async () => {
+  it('may follow an attempt to reconnect, also after silence', async () => {
     for (const silent of [false, true]) {
-      const world = new World();
-      const { client } = await live(world);
-      world.fetch = async () => answer(401, WRONG);
-      if (silent) await world.pass(10_000);
-      else world.socket.end();
-      await world.pass(50);
-      world.socket.end();
+      const platform = new FakePlatform();
+      const { client } = await live(platform);
+      platform.fetch = async () => answer(401, WRONG);
+      if (silent) await platform.pass(10_000);
+      else platform.socket.end();
+      await platform.pass(50);
+      platform.socket.end();
       await settle();
       expect(client.connection.state).toBe('refused');
     }
   });
 
-  it('stays refused when the last subscription ends, until something changes', async () => {
-    const world = new World();
-    const { client, subscription } = await refused(world, 'wrong');
+  it('stays when the last subscription ends, until something changes', async () => {
+    const platform = new FakePlatform();
+    const { client, subscription } = await refused(platform, 'wrong');
     subscription.dispose();
-    await world.pass(60_000);
+    await platform.pass(60_000);
     expect(client.connection.state).toBe('refused');
     client.subscribe('t', {}, viewer());
-    await world.pass(60_000);
+    await platform.pass(60_000);
     expect(client.connection.state).toBe('refused');
-    expect(world.sockets).toHaveLength(1);
+    expect(platform.sockets).toHaveLength(1);
     client.reconnect();
     await settle();
-    expect(world.sockets).toHaveLength(2);
+    expect(platform.sockets).toHaveLength(2);
   });
 
-  it('is forgotten when a person asks and nobody subscribes', async () => {
-    const world = new World();
-    const { client, subscription } = await refused(world, 'wrong');
+  it('is forgotten on request without subscriptions', async () => {
+    const platform = new FakePlatform();
+    const { client, subscription } = await refused(platform, 'wrong');
     subscription.dispose();
     client.reconnect();
     expect(client.connection).toMatchObject({ state: 'connecting', attempts: 0, reason: null });
-    await world.pass(60_000);
-    expect(world.left).toBe(0);
-    expect(world.sockets).toHaveLength(1);
+    await platform.pass(60_000);
+    expect(platform.left).toBe(0);
+    expect(platform.sockets).toHaveLength(1);
     client.subscribe('t', {}, viewer());
     await settle();
-    expect(world.sockets).toHaveLength(2);
+    expect(platform.sockets).toHaveLength(2);
   });
 
-  it('is forgotten when there is another token and nobody subscribes', async () => {
-    const world = new World();
+  it('is forgotten with another token and without subscriptions', async () => {
+    const platform = new FakePlatform();
     let token = 'old';
-    const { client, subscription } = await refused(world, () => token);
+    const { client, subscription } = await refused(platform, () => token);
     subscription.dispose();
     token = 'new';
-    await world.pass(5_000);
+    await platform.pass(5_000);
     expect(client.connection.state).toBe('connecting');
-    expect(world.sockets).toHaveLength(1);
-    expect(world.left).toBe(0);
+    expect(platform.sockets).toHaveLength(1);
+    expect(platform.left).toBe(0);
   });
 });

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 
 const MOST_BYTES = 10_000;
 
-it('the client is at most 10 kB for who downloads it, and depends on nothing', async () => {
+it('the client is at most 10 kB compressed, and has no dependencies', async () => {
   const entry = fileURLToPath(new URL('../src/index.ts', import.meta.url));
   const { outputFiles, metafile } = await build({
     entryPoints: [entry],

@@ -4,8 +4,9 @@ import {
   HarnessPredicate,
   type TestElement,
 } from '@angular/cdk/testing';
+import { cellSelector, headerSelector } from '../ag-grid.js';
 
-/** Drives a `<live-table>` in tests, by what people see of it. */
+/** Drives a `<live-table>` in tests, as a user would. */
 export class LiveTableHarness extends ComponentHarness {
   static readonly hostSelector = 'live-table';
 
@@ -13,49 +14,49 @@ export class LiveTableHarness extends ComponentHarness {
     return new HarnessPredicate(LiveTableHarness, options);
   }
 
-  /** How the table stands, in words. */
+  /** Returns the status line. */
   async stateText(): Promise<string> {
     return this.text('.live-status');
   }
 
-  /** What stands in place of rows; null if there are some. */
+  /** Returns the text in place of rows; null if there are rows. */
   async placard(): Promise<string | null> {
     const placard = await this.locatorForOptional('.live-placard p')();
     return placard ? placard.text() : null;
   }
 
-  /** "rows 1–20 of 1,000". */
+  /** Returns `rows 1–20 of 1,000`. */
   async rangeText(): Promise<string> {
     return this.text('.live-range');
   }
 
-  /** How many rows the table has, on screen or not. */
+  /** Returns the number of rows of the table, on screen or not. */
   async rowCount(): Promise<number> {
     const total = / of (.+)$/.exec(await this.rangeText())?.[1] ?? '0';
     return Number(total.replace(/\D/g, ''));
   }
 
-  /** Names of the columns on screen, from left to right. */
+  /** Returns the names of the columns on screen, from left to right. */
   async columnNames(): Promise<string[]> {
     const labels = await this.locatorForAll('.live-head-sort')();
     return Promise.all(labels.map((label) => label.text()));
   }
 
-  /** What a cell shows; null if it is not on screen. Rows count from 0. */
+  /** Returns the text of a cell; null if it is not on screen. Rows count from 0. */
   async cellText(row: number, column: string): Promise<string | null> {
-    const cell = await this.locatorForOptional(`.ag-row[row-index="${row}"] [col-id="${quote(column)}"]`)();
+    const cell = await this.locatorForOptional(cellSelector(row, column))();
     return cell ? cell.text() : null;
   }
 
-  /** Clicks a column's header; `more` as with the shift key, which keeps the other keys. */
+  /** Clicks a column's header; with `more`, the shift key is held, which keeps the other sort keys. */
   async sort(column: string, more = false): Promise<void> {
-    const label = await this.locatorFor(`${header(column)} .live-head-sort`)();
+    const label = await this.locatorFor(`${headerSelector(column)} .live-head-sort`)();
     await label.click(0, 0, { shift: more });
   }
 
-  /** How a column is sorted: ascending, descending or none. */
+  /** Returns how a column is sorted: ascending, descending or none. */
   async sortOf(column: string): Promise<string | null> {
-    return (await this.locatorFor(header(column))()).getAttribute('aria-sort');
+    return (await this.locatorFor(headerSelector(column))()).getAttribute('aria-sort');
   }
 
   /** Types a filter into the box, and applies it. */
@@ -65,15 +66,15 @@ export class LiveTableHarness extends ComponentHarness {
     await this.click('live-filter-box button[type=submit]');
   }
 
-  /** What is wrong with the filter; null if nothing is. */
+  /** Returns the error of the filter; null if there is none. */
   async filterError(): Promise<string | null> {
     const error = await this.locatorForOptional('live-filter-box .live-error')();
     return error ? error.text() : null;
   }
 
-  /** Filters a column by its header: `filterColumn('balance', 'between', '1', '5')`. */
+  /** Filters a column through its header: `filterColumn('balance', 'between', '1', '5')`. */
   async filterColumn(column: string, operator: string, ...values: string[]): Promise<void> {
-    await this.click(`${header(column)} .live-head-filter`);
+    await this.click(`${headerSelector(column)} .live-head-filter`);
     const select = await this.locatorFor('live-column-filter select')();
     await select.setInputValue(operator);
     await select.dispatchEvent('change');
@@ -98,14 +99,14 @@ export class LiveTableHarness extends ComponentHarness {
     await this.click('live-pager button:nth-of-type(4)');
   }
 
-  /** Goes to a row, as people count them: from 1. */
+  /** Goes to a row. Rows count from 1 here, as on screen. */
   async goTo(row: number): Promise<void> {
     const box = await this.locatorFor('live-pager input')();
     await box.setInputValue(String(row));
     await (await this.locatorFor('live-pager form')()).dispatchEvent('submit');
   }
 
-  /** Presses a button by its name: `press('Refresh')`. */
+  /** Clicks a button by its name: `press('Refresh')`. */
   async press(text: string): Promise<void> {
     for (const button of await this.locatorForAll('button')()) {
       const name = (await button.getAttribute('aria-label')) ?? (await button.text());
@@ -121,12 +122,4 @@ export class LiveTableHarness extends ComponentHarness {
   private async click(selector: string): Promise<void> {
     await (await this.locatorFor(selector)()).click();
   }
-}
-
-function header(column: string): string {
-  return `.ag-header-cell[col-id="${quote(column)}"]`;
-}
-
-function quote(name: string): string {
-  return name.replaceAll('\\', '\\\\').replaceAll('"', '\\"');
 }

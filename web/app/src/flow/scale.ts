@@ -1,19 +1,21 @@
-/** Where things go in a chart: pure. */
+/** Geometry of a line chart. */
+
+export type Lines = readonly (readonly (readonly [number, number])[])[];
 
 export interface Point {
   readonly at: number;
   readonly value: number;
 }
 
-/** The next of 1, 2, 5, 10, 20 … that the value fits under; never below `least`. */
+/** Returns the next of 1, 2, 5, 10, 20 … that is not below the value, and at least `least`. */
 export function ceiling(value: number, least = 1): number {
   if (!(value > least)) return least;
   const step = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 5, 10].map((times) => times * step).find((top) => top >= value) ?? value;
 }
 
-/** Lines of points in chart coordinates, newest at the right edge; a gap longer than `gapMs` breaks the line. */
-export function runs(
+/** Returns lines in chart coordinates, with the newest point at the right edge; a gap over `gapMs` breaks a line. */
+export function linesOf(
   points: readonly Point[],
   chart: {
     readonly width: number;
@@ -22,7 +24,7 @@ export function runs(
     readonly windowMs: number;
     readonly gapMs: number;
   },
-): readonly (readonly (readonly [number, number])[])[] {
+): Lines {
   const end = points.at(-1)?.at ?? 0;
   const lines: [number, number][][] = [];
   let last = Number.NEGATIVE_INFINITY;
@@ -36,8 +38,8 @@ export function runs(
   return lines;
 }
 
-/** `M0,10 L5,8 …` for an SVG path; a lone point is a short dash, or it would not show. */
-export function stroke(lines: readonly (readonly (readonly [number, number])[])[]): string {
+/** Returns `M0,10 L5,8 …` for an SVG path; a single point becomes a short dash, or it would be invisible. */
+export function strokePath(lines: Lines): string {
   return lines
     .map((line) => {
       const [first] = line;
@@ -47,11 +49,11 @@ export function stroke(lines: readonly (readonly (readonly [number, number])[])[
     .join(' ');
 }
 
-/** The same, closed along the bottom, to be filled. */
-export function area(lines: readonly (readonly (readonly [number, number])[])[], height: number): string {
+/** Returns the path of the areas below the lines. */
+export function areaPath(lines: Lines, height: number): string {
   return lines
     .filter((line) => line.length > 1)
-    .map((line) => `${stroke([line])} L${line.at(-1)?.[0]},${height} L${line[0]?.[0]},${height} Z`)
+    .map((line) => `${strokePath([line])} L${line.at(-1)?.[0]},${height} L${line[0]?.[0]},${height} Z`)
     .join(' ');
 }
 

@@ -12,23 +12,63 @@ import {
 import type { Refusal } from '@evertable/client';
 import { Session } from './session';
 
-/** Asks for the token, and says why one is needed. */
+/** Shows why access is refused, and takes a token. */
 @Component({
   selector: 'et-login',
   changeDetection: ChangeDetectionStrategy.OnPush,
-  styleUrl: './login.css',
+  styles: `
+    :host {
+      display: grid;
+      min-height: 100dvh;
+      place-items: center;
+      padding: 1rem;
+    }
+    .card {
+      width: min(26rem, 100%);
+      padding: 2rem;
+      border: 1px solid var(--line);
+      border-radius: 12px;
+      background: var(--surface);
+      box-shadow: var(--shadow);
+    }
+    h1 {
+      margin: 0.5rem 0 0.75rem;
+      font-size: 1.4rem;
+      letter-spacing: -0.01em;
+    }
+    p {
+      margin: 0 0 1rem;
+    }
+    .bad {
+      color: var(--bad);
+    }
+    label {
+      display: block;
+      margin-bottom: 0.3rem;
+      font-weight: 600;
+    }
+    input,
+    button {
+      width: 100%;
+    }
+    .hint {
+      margin: 0.5rem 0 1.25rem;
+      color: var(--quiet);
+      font-size: 0.85rem;
+    }
+  `,
   template: `
     <main class="card">
       <img src="logo.svg" alt="" width="40" height="40" />
       <h1>Evertable</h1>
-      @if (wantsToken()) {
-        <p id="why" role="alert" [class.bad]="reason().condition === 'TOKEN_WRONG'">{{ words() }}</p>
-        <form (submit)="enter($event)">
+      @if (needsToken()) {
+        <p id="why" role="alert" [class.bad]="reason().condition === 'TOKEN_WRONG'">{{ text() }}</p>
+        <form (submit)="signIn($event)">
           <label for="token">Token</label>
           <input #token id="token" name="token" type="password" autocomplete="current-password" spellcheck="false" required aria-describedby="why hint" />
           <p id="hint" class="hint">
-            It is what <code>EVERTABLE_TOKEN</code> was set to for the server; <code>evertable demo</code> prints a link that carries it.
-            It is kept in this browser tab until you close it.
+            The server's <code>EVERTABLE_TOKEN</code>; <code>evertable demo</code> prints a link that contains it.
+            This browser tab keeps it until you close the tab.
           </p>
           <button class="primary" type="submit">Open the tables</button>
         </form>
@@ -42,28 +82,28 @@ import { Session } from './session';
 })
 export class Login {
   readonly reason = input.required<Refusal>();
-  /** A token was entered, or the person wants another attempt. */
+  /** A token was entered, or another attempt was requested. */
   readonly retry = output<void>();
 
   private readonly session = inject(Session);
   private readonly field = viewChild<ElementRef<HTMLInputElement>>('token');
 
-  protected readonly wantsToken = computed(() => this.reason().condition.startsWith('TOKEN_'));
-  protected readonly words = computed(() =>
+  protected readonly needsToken = computed(() => this.reason().condition.startsWith('TOKEN_'));
+  protected readonly text = computed(() =>
     this.reason().condition === 'TOKEN_WRONG'
-      ? 'The server does not know that token. It may have been started again with another one.'
-      : 'This server shows its tables only to those who have its token.',
+      ? 'The server does not know that token. It may have been restarted with another one.'
+      : 'This server requires a token.',
   );
 
   constructor() {
     afterNextRender(() => this.field()?.nativeElement.focus());
   }
 
-  protected enter(event: Event): void {
+  protected signIn(event: Event): void {
     event.preventDefault();
     const token = this.field()?.nativeElement.value.trim();
     if (!token) return;
-    this.session.enter(token);
+    this.session.signIn(token);
     this.retry.emit();
   }
 }

@@ -1,57 +1,57 @@
 import { signal } from '@angular/core';
-import { tokenIn } from './token';
+import { readStorage, writeStorage } from '../storage';
 
 const KEY = 'evertable.token';
 
-/** Keeps the token for this tab alone, until it is closed: never in the address, never on disk. */
+/** Keeps the token for this tab until it is closed: never in the address, never on disk. */
 export class Session {
-  private readonly held = signal<string | null>(null);
+  private readonly current = signal<string | null>(null);
 
-  /** What the server is asked with; null if there is none. */
-  readonly token = this.held.asReadonly();
+  /** The token for the server; null if there is none. */
+  readonly token = this.current.asReadonly();
 
   constructor(private readonly window: Window) {
-    this.held.set(this.take() ?? this.kept());
-    // a link that is opened in a tab which shows the page already loads nothing anew
-    window.addEventListener('hashchange', () => this.held.update((token) => this.take() ?? token));
+    this.current.set(this.takeFromAddress() ?? readStorage(window, 'sessionStorage', KEY));
+    // a link that is opened in a tab which shows the page already does not reload it
+    window.addEventListener('hashchange', () =>
+      this.current.update((token) => this.takeFromAddress() ?? token),
+    );
   }
 
-  enter(token: string): void {
-    this.keep(token);
-    this.held.set(token);
+  signIn(token: string): void {
+    this.store(token);
+    this.current.set(token);
   }
 
-  /** Forgets it, and all rows that it let us see: the page begins anew. */
+  /** Removes the token, and reloads the page to remove all rows. */
   forget(): void {
-    this.keep(null);
-    this.held.set(null);
+    this.store(null);
+    this.current.set(null);
     this.window.location.reload();
   }
 
-  /** From the link that was opened; the address bar and the history must not show it any longer. */
-  private take(): string | null {
+  /** Moves the token from the link into storage, because the address bar and the history must not show it. */
+  private takeFromAddress(): string | null {
     const { hash, pathname, search } = this.window.location;
     const token = tokenIn(hash);
     if (token === null) return null;
     this.window.history.replaceState(null, '', pathname + search);
-    this.keep(token);
+    this.store(token);
     return token;
   }
 
-  private kept(): string | null {
-    try {
-      return this.window.sessionStorage.getItem(KEY);
-    } catch {
-      return null; // storage is switched off: the token lasts until the next load
-    }
+  private store(token: string | null): void {
+    writeStorage(this.window, 'sessionStorage', KEY, token);
   }
+}
 
-  private keep(token: string | null): void {
-    try {
-      if (token === null) this.window.sessionStorage.removeItem(KEY);
-      else this.window.sessionStorage.setItem(KEY, token);
-    } catch {
-      // as above
-    }
+/** Returns the token in the fragment of a printed link, `http://host:10000/#token=…`; null if there is none. */
+export function tokenIn(fragment: string): string | null {
+  const found = /^#?token=(.*)$/s.exec(fragment);
+  if (!found) return null;
+  try {
+    return decodeURIComponent(found[1] ?? '').trim() || null;
+  } catch {
+    return found[1]?.trim() || null; // a stray % is part of the token
   }
 }

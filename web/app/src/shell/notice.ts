@@ -1,37 +1,51 @@
 import { ChangeDetectionStrategy, Component, computed, inject } from '@angular/core';
-import { ChosenTable } from '../tables/chosen-table';
-import { TableList } from '../tables/table-list';
-import { Status } from '../wiring/status';
+import { OrchestratorStatus } from '../status/orchestrator-status';
+import { ChosenTable, TableList } from '../tables/table-list';
 
-/** A line above the table, when its rows need explaining: the first ones are on their way, or they are stale. */
+/** Explains above the table why it has no rows yet, or why they are stale. */
 @Component({
   selector: 'et-notice',
   changeDetection: ChangeDetectionStrategy.OnPush,
-  styleUrl: './notice.css',
+  styles: `
+    p {
+      margin: 0;
+      padding: 0.45rem 0.75rem;
+      border-bottom: 1px solid var(--line);
+      background: var(--accent-soft);
+      font-size: 0.87rem;
+      overflow-wrap: anywhere;
+    }
+    [data-tone="bad"] {
+      background: var(--warn-soft);
+      color: var(--warn);
+    }
+  `,
   template: `
-    @if (notice(); as said) {
-      <p [attr.data-tone]="said.tone"><span role="status">{{ said.words }}</span> {{ said.details }}</p>
+    @if (notice(); as notice) {
+      <p [attr.data-tone]="notice.tone"><span role="status">{{ notice.text }}</span> {{ notice.details }}</p>
     }
   `,
 })
 export class Notice {
-  private readonly status = inject(Status);
+  private readonly status = inject(OrchestratorStatus);
   private readonly list = inject(TableList);
   private readonly chosen = inject(ChosenTable);
 
   protected readonly notice = computed(() => {
-    const none = this.status.starting() || (this.status.row() && this.status.generation() === 0);
-    if (none)
-      return { tone: 'wait', words: this.prelude(), details: this.status.message() || 'The engine starts …' };
+    const hasNoGeneration = this.status.isStarting() || (this.status.row() && this.status.generation() === 0);
+    if (hasNoGeneration) {
+      const details = this.status.message() || 'The engine is starting …';
+      return { tone: 'wait', text: this.startText(), details };
+    }
     if (this.status.state() !== 'stale') return null;
-    return { tone: 'bad', words: 'These are the last rows that came:', details: this.status.message() };
+    return { tone: 'bad', text: 'These are the last rows received:', details: this.status.message() };
   });
 
-  /** After a restart the rows from before it still show. */
-  private readonly prelude = computed(() => {
+  /** After a restart, the rows from before it are still shown. */
+  private readonly startText = computed(() => {
     const rows = this.list.rows().get(this.chosen.name() ?? '') ?? 0;
     return rows > 0
-      ? 'The server was restarted; these are the last rows that came.'
+      ? 'The server was restarted; these are the last rows received.'
       : 'The first rows are on their way.';
   });
 }

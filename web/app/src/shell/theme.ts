@@ -1,45 +1,39 @@
 import { DOCUMENT } from '@angular/common';
 import { effect, Injectable, inject, signal } from '@angular/core';
+import { readStorage, writeStorage } from '../storage';
 
-export type Shade = 'system' | 'light' | 'dark';
+export type ColorScheme = 'system' | 'light' | 'dark';
 
 const KEY = 'evertable.theme';
-const TURN: Record<Shade, Shade> = { system: 'light', light: 'dark', dark: 'system' };
+const NEXT: Record<ColorScheme, ColorScheme> = { system: 'light', light: 'dark', dark: 'system' };
 
-/** Light or dark: as the system has it, until a person says otherwise. */
+/** Light or dark colours: the system's choice until the user changes it. */
 @Injectable({ providedIn: 'root' })
 export class Theme {
   private readonly document = inject(DOCUMENT);
-  private readonly chosen = signal<Shade>(this.kept());
+  private readonly window = this.document.defaultView as Window;
+  private readonly chosen = signal<ColorScheme>(this.stored());
 
-  readonly shade = this.chosen.asReadonly();
+  readonly scheme = this.chosen.asReadonly();
 
   constructor() {
-    effect(() => this.wear(this.chosen()));
+    effect(() => this.apply(this.chosen()));
   }
 
-  /** System, light, dark, and round again. */
-  turn(): void {
-    this.chosen.update((shade) => TURN[shade]);
-    try {
-      this.document.defaultView?.localStorage.setItem(KEY, this.chosen());
-    } catch {
-      // storage is switched off: it lasts until the next load
-    }
+  /** Changes from system to light to dark to system. */
+  toggle(): void {
+    this.chosen.update((scheme) => NEXT[scheme]);
+    writeStorage(this.window, 'localStorage', KEY, this.chosen());
   }
 
-  private wear(shade: Shade): void {
+  private apply(scheme: ColorScheme): void {
     const root = this.document.documentElement;
-    if (shade === 'system') root.removeAttribute('data-theme');
-    else root.setAttribute('data-theme', shade);
+    if (scheme === 'system') root.removeAttribute('data-theme');
+    else root.setAttribute('data-theme', scheme);
   }
 
-  private kept(): Shade {
-    try {
-      const kept = this.document.defaultView?.localStorage.getItem(KEY);
-      return kept === 'light' || kept === 'dark' ? kept : 'system';
-    } catch {
-      return 'system';
-    }
+  private stored(): ColorScheme {
+    const stored = readStorage(this.window, 'localStorage', KEY);
+    return stored === 'light' || stored === 'dark' ? stored : 'system';
   }
 }

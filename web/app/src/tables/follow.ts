@@ -1,45 +1,55 @@
-import { DestroyRef, inject, type Signal, signal } from '@angular/core';
-import { Evertable } from '@evertable/angular';
-import type { Page, Refusal, View } from '@evertable/client';
+import { DestroyRef, Injector, inject, type Signal, signal } from '@angular/core';
+import { Evertable, withMarks } from '@evertable/angular';
+import type { Page, Refusal, Value, View } from '@evertable/client';
 
-/** A table that is followed: its last page, or why there is none. */
+/** A subscription as signals. */
 export interface Followed {
+  /** The last page; null before the first. */
   readonly page: Signal<Page | null>;
-  /** The name is known, and no generation is live yet. */
-  readonly waiting: Signal<boolean>;
   readonly refusal: Signal<Refusal | null>;
   view(view: View): void;
   stop(): void;
 }
 
-/** Follows a table until its user is destroyed, or `stop`. To be called where things are injected. */
-export function follow(table: string, view: View): Followed {
-  return followWith(inject(Evertable), inject(DestroyRef), table, view);
-}
-
-/** The same, anywhere. */
-export function followWith(evertable: Evertable, until: DestroyRef, table: string, view: View): Followed {
+/** Follows a table until the injector's owner is destroyed, or until `stop()`. */
+export function follow(table: string, view: View, injector = inject(Injector)): Followed {
   const page = signal<Page | null>(null);
-  const waiting = signal(false);
   const refusal = signal<Refusal | null>(null);
-  const subscription = evertable.subscribe(table, view, {
+  const subscription = injector.get(Evertable).subscribe(table, view, {
     page: (next) => {
       page.set(next);
-      waiting.set(false);
       refusal.set(null);
     },
-    waiting: () => waiting.set(true),
     refused: (reason) => refusal.set(reason),
   });
-  const forget = until.onDestroy(() => subscription.dispose());
+  const unregister = injector.get(DestroyRef).onDestroy(() => subscription.dispose());
   return {
     page: page.asReadonly(),
-    waiting: waiting.asReadonly(),
     refusal: refusal.asReadonly(),
     view: (next) => subscription.view(next),
     stop: () => {
-      forget();
+      unregister();
       subscription.dispose();
     },
   };
+}
+
+/** A row of an operator table, by column. */
+export type Fields = Readonly<Record<string, Value>>;
+
+/** Returns the rows of a page by column; none without a page. */
+export function rowsOf(page: Page | null): readonly Fields[] {
+  if (!page) return [];
+  return page.rows.map((row) =>
+    Object.fromEntries(page.columns.map(({ name }, index) => [name, row[index] ?? null])),
+  );
+}
+
+/** Returns a value as text. Direction overrides are marked, because anybody may have written it. */
+export function textOf(value: Value | undefined): string {
+  return value === null || value === undefined ? '' : withMarks(String(value));
+}
+
+export function numberOf(value: Value | undefined): number {
+  return Number(value ?? 0) || 0;
 }

@@ -1,18 +1,61 @@
 import { ChangeDetectionStrategy, Component, effect, inject, signal, untracked } from '@angular/core';
 import { LiveTable } from '@evertable/angular';
-import { LogView } from '../log/log-view';
-import { ChosenTable } from './chosen-table';
-import { LOGS, panelId, tabId } from './operators';
+import { LogView } from './log-view';
+import { ChosenTable, LOGS } from './table-list';
+import { panelId, tabId } from './table-tabs';
 
-/** As many as people go to and fro between; each one costs a subscription. */
+/** How many recent tables stay loaded; each one costs a subscription. */
 const KEPT = 3;
 
-/** Shows the chosen table. Those looked at before stay behind it as they were, so that coming back does not flash. */
+/** Shows the chosen table. Recent ones stay loaded behind it, so that a return to them does not flash. */
 @Component({
   selector: 'et-table-stage',
   changeDetection: ChangeDetectionStrategy.OnPush,
   imports: [LiveTable, LogView],
-  styleUrl: './table-stage.css',
+  styles: `
+    :host {
+      position: relative;
+      isolation: isolate;
+      display: block;
+      min-width: 0;
+      min-height: 0;
+    }
+    [role="tabpanel"] {
+      position: absolute;
+      display: flex;
+      flex-direction: column;
+      z-index: 1;
+      background: var(--surface);
+      inset: 0;
+      animation: appear 60ms 80ms backwards;
+    }
+    /* A new table has its first rows after a moment; until then the one before shows through. */
+    .behind {
+      z-index: 0;
+      visibility: hidden;
+      transition: visibility 0s 150ms;
+    }
+    @keyframes appear {
+      from {
+        opacity: 0;
+      }
+    }
+    live-table {
+      --live-table-accent: var(--accent);
+      --live-table-background: var(--surface);
+      --live-table-text: var(--ink);
+      --live-table-quiet: var(--quiet);
+      --live-table-line: var(--line);
+      --live-table-raised: var(--sunken);
+      --live-table-hover: var(--accent-soft);
+      --live-table-error: var(--bad);
+    }
+    live-table,
+    et-log-view {
+      flex: 1;
+      min-height: 0;
+    }
+  `,
   template: `
     @for (name of kept(); track name) {
       <div
@@ -36,9 +79,9 @@ export class TableStage {
   protected readonly logs = LOGS;
   protected readonly tabId = tabId;
   protected readonly panelId = panelId;
-  /** Most recently looked at last. */
+  /** The most recent one is last. */
   private readonly recent = signal<readonly string[]>([]);
-  /** In an order that stays, so that no element is moved: a moved grid would lose its place. */
+  /** In a stable order, so that no element is moved: a moved grid would lose its scroll position. */
   protected readonly kept = signal<readonly string[]>([]);
 
   constructor() {
@@ -51,7 +94,7 @@ export class TableStage {
   private show(name: string): void {
     const recent = [...this.recent().filter((one) => one !== name), name].slice(-KEPT);
     this.recent.set(recent);
-    const stay = this.kept().filter((one) => recent.includes(one));
-    this.kept.set(stay.includes(name) ? stay : [...stay, name]);
+    const remaining = this.kept().filter((one) => recent.includes(one));
+    this.kept.set(remaining.includes(name) ? remaining : [...remaining, name]);
   }
 }

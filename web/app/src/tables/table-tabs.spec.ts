@@ -37,15 +37,15 @@ async function shown() {
 describe('the tabs', () => {
   beforeEach(() => history.replaceState(null, '', '/'));
 
-  it('are there for every name in the order of the server, with the joined table chosen', async () => {
+  it('show every name in the order of the server, with the joined table chosen', async () => {
     const { tabs, selected } = await shown();
     expect(tabs.map((tab) => tab.id)).toEqual(NAMES.map((name) => `tab-${name}`));
     expect(selected()).toEqual(['tab-user_account']);
   });
 
-  it('count rows as they come, and warn of dead letters', async () => {
+  it('count rows, and warn of dead letters', async () => {
     const { client, fixture, tabs } = await shown();
-    expect(client.following.map(({ table, view }) => [table, view.limit])).toEqual(
+    expect(client.subscriptions.map(({ table, view }) => [table, view.limit])).toEqual(
       NAMES.map((name) => [name, 0]),
     );
     client.show('account', [], 1_204);
@@ -57,7 +57,7 @@ describe('the tabs', () => {
     expect(tabs[3]?.classList).toContain('alarming');
   });
 
-  it('are walked by arrow keys and chosen by a click, which the address remembers', async () => {
+  it('are reached by arrow keys and chosen by a click, which changes the address', async () => {
     const { fixture, tabs, press, selected } = await shown();
     expect(tabs.map((tab) => tab.tabIndex)).toEqual([-1, -1, 0, -1, -1]);
     tabs[2]?.focus();

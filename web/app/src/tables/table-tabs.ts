@@ -7,10 +7,17 @@ import {
   inject,
   linkedSignal,
 } from '@angular/core';
-import { counted, short } from '../words';
-import { ChosenTable } from './chosen-table';
-import { DEAD_LETTERS, isForOperators, panelId, tabId } from './operators';
-import { TableList } from './table-list';
+import { counted, short } from '../format';
+import { ChosenTable, DEAD_LETTERS, isOperatorTable, TableList } from './table-list';
+
+/** Returns the id of a tab; a table's name may hold spaces, which an id may not. */
+export function tabId(name: string): string {
+  return `tab-${encodeURIComponent(name)}`;
+}
+
+export function panelId(name: string): string {
+  return `panel-${encodeURIComponent(name)}`;
+}
 
 interface Tab {
   readonly name: string;
@@ -18,35 +25,105 @@ interface Tab {
   readonly id: string;
   readonly panel: string;
   readonly title: string;
-  readonly alarming: boolean;
-  readonly beginsOperators: boolean;
+  readonly isAlarming: boolean;
+  readonly isFirstOperatorTable: boolean;
 }
 
-const STEPS: Record<string, (place: number, last: number) => number> = {
-  ArrowRight: (place, last) => (place === last ? 0 : place + 1),
-  ArrowLeft: (place, last) => (place === 0 ? last : place - 1),
+const STEPS: Record<string, (index: number, last: number) => number> = {
+  ArrowRight: (index, last) => (index === last ? 0 : index + 1),
+  ArrowLeft: (index, last) => (index === 0 ? last : index - 1),
   Home: () => 0,
-  End: (_place, last) => last,
+  End: (_index, last) => last,
 };
 
-/** A tab for every table, with its rows; arrow keys move between them, Enter or Space chooses. */
+/** Shows a tab with a row count for every table; arrow keys move between tabs, Enter or Space chooses one. */
 @Component({
   selector: 'et-table-tabs',
   changeDetection: ChangeDetectionStrategy.OnPush,
-  styleUrl: './table-tabs.css',
+  styles: `
+    :host {
+      display: block;
+      min-width: 0;
+      border-bottom: 1px solid var(--line);
+      background: var(--surface);
+    }
+    [role="tablist"] {
+      position: relative;
+      display: flex;
+      gap: 0.1rem;
+      overflow-x: auto;
+      scroll-padding-inline: 2rem;
+      padding: 0 0.5rem;
+      /* a shade at an end behind which there are more tabs */
+      background:
+        linear-gradient(to right, var(--surface) 40%, transparent) left / 3rem 100% local no-repeat,
+        linear-gradient(to left, var(--surface) 40%, transparent) right / 3rem 100% local no-repeat,
+        linear-gradient(to right, var(--line), transparent) left / 1rem 100% scroll no-repeat,
+        linear-gradient(to left, var(--line), transparent) right / 1rem 100% scroll no-repeat;
+      scrollbar-width: none;
+      overscroll-behavior-x: contain;
+    }
+    button {
+      flex: none;
+      padding: 0.55rem 0.7rem 0.5rem;
+      border: 0;
+      border-bottom: 2px solid transparent;
+      border-radius: 0;
+      background: none;
+      color: var(--quiet);
+      font-weight: 500;
+    }
+    button:hover {
+      color: var(--ink);
+    }
+    button:focus-visible {
+      outline-offset: -3px;
+    }
+    button[aria-selected="true"] {
+      border-bottom-color: var(--accent);
+      color: var(--ink);
+    }
+    button.operators {
+      margin-left: 0.9rem;
+    }
+    button.operators::before {
+      position: absolute;
+      height: 1.2rem;
+      margin-left: -1.15rem;
+      border-left: 1px solid var(--line);
+      content: "";
+    }
+    .rows {
+      display: inline-block;
+      min-width: 2.3rem;
+      margin-left: 0.3rem;
+      padding: 0 0.4rem;
+      border-radius: 999px;
+      background: var(--sunken);
+      color: var(--quiet);
+      font-size: 0.78rem;
+      font-variant-numeric: tabular-nums;
+      text-align: center;
+    }
+    .alarming .rows {
+      background: var(--warn-soft);
+      color: var(--warn);
+      font-weight: 650;
+    }
+  `,
   template: `
     <div role="tablist" aria-label="Tables" (keydown)="move($event)">
-      @for (tab of tabs(); track tab.name; let place = $index) {
+      @for (tab of tabs(); track tab.name) {
         <button
           role="tab"
           type="button"
           [id]="tab.id"
-          [class.operators]="tab.beginsOperators"
-          [class.alarming]="tab.alarming"
+          [class.operators]="tab.isFirstOperatorTable"
+          [class.alarming]="tab.isAlarming"
           [attr.aria-selected]="tab.name === chosen.name()"
           [attr.aria-controls]="tab.name === chosen.name() ? tab.panel : null"
           [title]="tab.title"
-          [tabIndex]="tab.name === stop() ? 0 : -1"
+          [tabIndex]="tab.name === tabStop() ? 0 : -1"
           (click)="chosen.choose(tab.name)"
         >
           {{ tab.name }} <span class="rows">{{ tab.rows }}</span><span class="unseen"> rows</span>
@@ -62,7 +139,7 @@ export class TableTabs {
 
   protected readonly tabs = computed(() => {
     const names = this.list.names() ?? [];
-    const first = names.find(isForOperators);
+    const first = names.find(isOperatorTable);
     return names.map((name): Tab => {
       const rows = this.list.rows().get(name) ?? null;
       return {
@@ -71,21 +148,21 @@ export class TableTabs {
         id: tabId(name),
         panel: panelId(name),
         title: rows === null ? 'no rows yet' : counted(rows, 'row'),
-        alarming: name === DEAD_LETTERS && (rows ?? 0) > 0,
-        beginsOperators: name === first,
+        isAlarming: name === DEAD_LETTERS && (rows ?? 0) > 0,
+        isFirstOperatorTable: name === first,
       };
     });
   });
 
-  private readonly counted = computed(() => [...this.list.rows().values()].every((rows) => rows !== null));
+  private readonly isCounted = computed(() => [...this.list.rows().values()].every((rows) => rows !== null));
 
-  /** The one tab that the Tab key stops at. */
-  protected readonly stop = linkedSignal(() => this.chosen.name());
+  /** The only tab that the Tab key reaches. */
+  protected readonly tabStop = linkedSignal(() => this.chosen.name());
 
   constructor() {
     effect(() => {
       const name = this.chosen.name();
-      this.counted(); // then the tabs are wider
+      this.isCounted(); // the tabs become wider then
       if (name !== null)
         queueMicrotask(() => this.button(name)?.scrollIntoView?.({ block: 'nearest', inline: 'nearest' }));
     });
@@ -96,9 +173,9 @@ export class TableTabs {
     const names = this.tabs().map(({ name }) => name);
     if (!step || names.length === 0) return;
     event.preventDefault();
-    const name = names[step(names.indexOf(this.stop() ?? ''), names.length - 1)];
+    const name = names[step(names.indexOf(this.tabStop() ?? ''), names.length - 1)];
     if (name === undefined) return;
-    this.stop.set(name);
+    this.tabStop.set(name);
     this.button(name)?.focus();
   }
 

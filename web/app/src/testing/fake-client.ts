@@ -11,7 +11,7 @@ import {
 } from '@evertable/client';
 import { Session } from '../session/session';
 
-interface Following {
+interface FakeSubscription {
   readonly table: string;
   readonly viewer: Viewer;
   view: View;
@@ -23,10 +23,10 @@ interface Posted {
   readonly body: unknown;
 }
 
-/** A server as a test wants it: answers what it was told to, and shows the rows it was given. */
+/** A client whose answers and rows the test sets. */
 export class FakeClient implements LiveClient {
   connection: Connection = { state: 'live', since: 0, attempts: 0, retryAt: null, reason: null };
-  readonly following: Following[] = [];
+  readonly subscriptions: FakeSubscription[] = [];
   readonly posted: Posted[] = [];
   readonly answers = new Map<string, unknown>();
   reconnects = 0;
@@ -44,33 +44,33 @@ export class FakeClient implements LiveClient {
   }
 
   subscribe(table: string, view: View, viewer: Viewer) {
-    const following: Following = { table, view, viewer, page: null };
-    this.following.push(following);
+    const subscription: FakeSubscription = { table, view, viewer, page: null };
+    this.subscriptions.push(subscription);
     return {
       table,
       get page() {
-        return following.page;
+        return subscription.page;
       },
       view: (next: View) => {
-        following.view = next;
+        subscription.view = next;
       },
       dispose: () => {
-        const place = this.following.indexOf(following);
-        if (place >= 0) this.following.splice(place, 1);
+        const place = this.subscriptions.indexOf(subscription);
+        if (place >= 0) this.subscriptions.splice(place, 1);
       },
     };
   }
 
-  /** Shows these rows to all who follow the table, with its size. */
+  /** Sends these rows and the total to all subscriptions to the table. */
   show(table: string, rows: readonly Readonly<Record<string, Value>>[], total = rows.length): void {
     const columns = Object.keys(rows[0] ?? {}).map((name) => ({ name, type: 'string' }));
-    for (const following of this.following.filter((one) => one.table === table)) {
-      const shown = rows.slice(0, following.view.limit ?? 100).map((row) => Object.values(row));
-      following.page = {
+    for (const subscription of this.subscriptions.filter((one) => one.table === table)) {
+      const shown = rows.slice(0, subscription.view.limit ?? 100).map((row) => Object.values(row));
+      subscription.page = {
         ...{ table, generation: 1, publication: 1, version: 1, total, offset: 0, columns, rows: shown },
-        ...{ missing: [], view: following.view },
+        ...{ missing: [], view: subscription.view },
       };
-      following.viewer.page(following.page, { kind: 'page', swapped: false });
+      subscription.viewer.page(subscription.page, { kind: 'page', swapped: false });
     }
   }
 
@@ -88,11 +88,11 @@ export class FakeClient implements LiveClient {
   }
 
   dispose(): void {
-    this.following.length = 0;
+    this.subscriptions.length = 0;
   }
 }
 
-/** What a component needs of the world. */
+/** Returns the providers that the page's components need. */
 export function provideFake(client: FakeClient): Provider[] {
   return [
     { provide: EVERTABLE_CLIENT, useValue: client },

@@ -1,20 +1,85 @@
 import { ChangeDetectionStrategy, Component, computed, inject, signal } from '@angular/core';
-import { FlowWatch } from '../flow/flow-watch';
-import { whole } from '../words';
-import { comparison, type ReviewedSource } from './review';
-import { SwapDesk } from './swap-desk';
+import { whole } from '../format';
+import { type Review, type ReviewedSource, StatusPoller } from '../status/status-poller';
+import { SwapRequests } from './swap-requests';
 
-/** Shows why a swap was held back, or what looked odd about one that went live, with the figures. */
+/** One line of the comparison between the live tables and those of the swap. */
+interface Line {
+  readonly label: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+function compare(review: Review): readonly Line[] {
+  const lines = review.sources.flatMap((source) => [
+    { label: `${source.source} topic`, before: source.topic_before ?? '–', after: source.topic },
+    { label: `${source.source} rows`, before: countText(source.rows_before), after: countText(source.rows) },
+    {
+      label: `${source.source} rejected`,
+      before: countText(source.rejected_before),
+      after: countText(source.rejected),
+    },
+  ]);
+  const { rows, rows_before } = review.joined;
+  return [...lines, { label: 'joined rows', before: countText(rows_before), after: countText(rows) }];
+}
+
+function countText(rows: number | null): string {
+  return rows === null ? '–' : whole(rows);
+}
+
+/** Shows why a swap was held, or the warnings about one that went live, with the figures. */
 @Component({
   selector: 'et-swap-review',
   changeDetection: ChangeDetectionStrategy.OnPush,
-  styleUrl: './swap-review.css',
+  styles: `
+    section {
+      display: grid;
+      gap: 0.5rem;
+      margin-bottom: 1rem;
+      padding: 0.7rem;
+      border: 1px solid var(--warn);
+      border-radius: 6px;
+      background: var(--warn-soft);
+      font-size: 0.85rem;
+      overflow-wrap: anywhere;
+    }
+    h3,
+    p {
+      margin: 0;
+    }
+    table {
+      width: 100%;
+      border-collapse: collapse;
+      font-variant-numeric: tabular-nums;
+    }
+    th,
+    td {
+      padding: 0.15rem 0.4rem 0.15rem 0;
+      text-align: left;
+      vertical-align: top;
+      font-weight: normal;
+    }
+    thead th {
+      color: var(--quiet);
+    }
+    tbody th {
+      white-space: nowrap;
+    }
+    summary {
+      cursor: pointer;
+    }
+    .actions {
+      display: flex;
+      gap: 0.5rem;
+    }
+  `,
   template: `
     @if (review(); as review) {
       <section aria-labelledby="review-title" [attr.data-result]="review.result">
-        <h3 id="review-title">{{ held() ? 'Swap held for review' : 'Live, with warnings' }}</h3>
-        @for (sentence of sentences(); track sentence) {
-          <p>{{ sentence }}</p>
+        <h3 id="review-title">{{ isHeld() ? 'Swap held for review' : 'Live, with warnings' }}</h3>
+        @for (remark of remarks(); track remark) {
+          <p>{{ remark }}</p>
         }
         <table>
           <thead>
@@ -26,8 +91,8 @@ import { SwapDesk } from './swap-desk';
             }
           </tbody>
         </table>
-        @for (one of changed(); track one.source) {
-          <details [open]="held()">
+        @for (one of changedSources(); track one.source) {
+          <details [open]="isHeld()">
             <summary>Columns of {{ one.topic }}</summary>
             <table>
               <thead>
@@ -46,7 +111,7 @@ import { SwapDesk } from './swap-desk';
           </details>
         }
         <div class="actions">
-          @if (held()) {
+          @if (isHeld()) {
             <button type="button" (click)="force()">Go live anyway</button>
           }
           <button class="plain" type="button" (click)="dismissed.set(review.generation)">Dismiss</button>
@@ -56,30 +121,30 @@ import { SwapDesk } from './swap-desk';
   `,
 })
 export class SwapReview {
-  private readonly flow = inject(FlowWatch);
-  private readonly desk = inject(SwapDesk);
+  private readonly poller = inject(StatusPoller);
+  private readonly requests = inject(SwapRequests);
 
-  /** The generation whose review was read. */
+  /** The generation whose review was dismissed. */
   protected readonly dismissed = signal(0);
   protected readonly review = computed(() => {
-    const review = this.flow.review();
+    const review = this.poller.review();
     return review && review.generation !== this.dismissed() ? review : null;
   });
-  protected readonly held = computed(() => this.review()?.result === 'held');
-  protected readonly sentences = computed(() => {
+  protected readonly isHeld = computed(() => this.review()?.result === 'held');
+  protected readonly remarks = computed(() => {
     const review = this.review();
     return review ? [...review.reasons, ...review.warnings] : [];
   });
-  /** Sources that the swap points at another topic. */
-  protected readonly changed = computed((): readonly ReviewedSource[] =>
+  /** Sources whose topic the swap changes. */
+  protected readonly changedSources = computed((): readonly ReviewedSource[] =>
     (this.review()?.sources ?? []).filter(({ topic, topic_before }) => topic !== topic_before),
   );
   protected readonly lines = computed(() => {
     const review = this.review();
-    return review ? comparison(review) : [];
+    return review ? compare(review) : [];
   });
 
-  /** `30 of 30`, or a dash where there are none. */
+  /** Returns `30 of 30`, or a dash for none. */
   protected share(part: number, all: number): string {
     return part ? `${whole(part)} of ${whole(all)}` : '–';
   }
@@ -88,6 +153,6 @@ export class SwapReview {
     const review = this.review();
     if (!review) return;
     this.dismissed.set(review.generation);
-    await this.desk.swap({ ...review.message, force: true });
+    await this.requests.swap({ ...review.message, force: true });
   }
 }

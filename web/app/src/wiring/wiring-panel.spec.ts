@@ -55,7 +55,7 @@ async function shown(status: object = {}) {
   client.show('orchestrator_status', [STATUS]);
   await settle();
   const one = <T extends HTMLElement>(selector: string) => page.querySelector<T>(selector) as T;
-  const fate = () => one('.fate').textContent?.trim();
+  const outcome = () => one('.outcome').textContent?.trim();
   const type = (text: string) => {
     const field = one<HTMLInputElement>('#topic-ordersTopic');
     field.value = text;
@@ -65,11 +65,11 @@ async function shown(status: object = {}) {
     one('form').dispatchEvent(new Event('submit', { cancelable: true }));
     await settle();
   };
-  return { client, page, settle, one, fate, type, submit };
+  return { client, page, settle, one, outcome, type, submit };
 }
 
 describe('the wiring panel', () => {
-  it('shows what is live, with the sources as they are called', async () => {
+  it('shows the live wiring with the names of the sources', async () => {
     const { page } = await shown();
     expect([...page.querySelectorAll('dd')].map((field) => field.textContent)).toEqual([
       'orders_v1',
@@ -80,41 +80,43 @@ describe('the wiring panel', () => {
     expect(page.textContent).toContain('generation 3');
   });
 
-  it('sends only what was changed, and follows its fate', async () => {
-    const { client, one, settle, fate, type, submit } = await shown();
+  it('sends only what was changed, and follows its outcome', async () => {
+    const { client, one, settle, outcome, type, submit } = await shown();
     type(' orders_v2 ');
     await submit();
     expect(client.posted).toEqual([{ path: 'api/control', body: { ordersTopic: ' orders_v2 ' } }]);
-    expect(fate()).toContain('Sent.');
-    expect(client.following.some(({ view }) => view.filter === 'partition = 0 and offset = 17')).toBe(true);
+    expect(outcome()).toContain('Sent.');
+    expect(client.subscriptions.some(({ view }) => view.filter === 'partition = 0 and offset = 17')).toBe(
+      true,
+    );
     client.show('control_raw', [message('pending')]);
     await settle();
-    expect(fate()).toContain('Accepted.');
+    expect(outcome()).toContain('Accepted.');
     client.show('control_raw', [message('applied')]);
     await settle();
-    expect(fate()).toContain('Live now: orders_v1, left join with lines_v1.');
+    expect(outcome()).toContain('Live now: orders_v1, left join with lines_v1.');
     expect(one<HTMLInputElement>('#topic-ordersTopic').value).toBe('');
   });
 
-  it('keeps what was typed when it is rejected', async () => {
-    const { client, one, settle, fate, type, submit } = await shown();
+  it('keeps the typed text after a rejection', async () => {
+    const { client, one, settle, outcome, type, submit } = await shown();
     type('nosuch');
     await submit();
     client.show('control_raw', [message('rejected', "TOPIC_NOT_FOUND: There is no topic 'nosuch'.")]);
     await settle();
-    expect(fate()).toContain('Rejected, and nothing was touched: TOPIC_NOT_FOUND');
+    expect(outcome()).toContain('Rejected; the tables stay as they are: TOPIC_NOT_FOUND');
     expect(one<HTMLInputElement>('#topic-ordersTopic').value).toBe('nosuch');
   });
 
-  it('sends nothing where nothing was changed', async () => {
-    const { client, fate, submit } = await shown();
+  it('sends nothing if nothing was changed', async () => {
+    const { client, outcome, submit } = await shown();
     await submit();
     expect(client.posted).toEqual([]);
-    expect(fate()).toContain('Nothing to swap yet');
+    expect(outcome()).toContain('Nothing to swap yet');
   });
 
-  it('says in words why a rollback is refused', async () => {
-    const { client, page, settle, fate } = await shown();
+  it('shows why a rollback is refused', async () => {
+    const { client, page, settle, outcome } = await shown();
     client.answers.set(
       'api/rollback',
       new RequestRefused({ condition: 'CONTROL_READ_ONLY', message: 'no', status: 403 }),
@@ -122,10 +124,10 @@ describe('the wiring panel', () => {
     [...page.querySelectorAll('button')].find((button) => button.textContent === 'Roll back')?.click();
     await settle();
     expect(client.posted).toEqual([{ path: 'api/rollback', body: {} }]);
-    expect(fate()).toContain('may not write to the control topic');
+    expect(outcome()).toContain('may not write to the control topic');
   });
 
-  it('shows how far the generation on its way has come', async () => {
+  it('shows the progress of the next generation', async () => {
     const { client, page, settle } = await shown();
     const wiring = { ordersTopic: 'orders_v2', linesTopic: 'lines_v1', joinType: 'left' };
     client.answers.set('api/status', { build: { generation: 4, fraction: 0.625 } });
@@ -136,19 +138,19 @@ describe('the wiring panel', () => {
     expect(page.querySelector('progress')?.getAttribute('value')).toBe('62');
   });
 
-  it('offers the topics of each source', async () => {
+  it('suggests the topics of each source', async () => {
     const { page, one, settle } = await shown();
     one('#topic-ordersTopic').dispatchEvent(new Event('focus'));
     await settle();
-    const offered = (key: string) =>
+    const suggested = (key: string) =>
       [...page.querySelectorAll(`#topics-${key} option`)].map(
         (option) => option.getAttribute('value') ?? (option as HTMLOptionElement).value,
       );
-    expect(offered('ordersTopic')).toEqual(['orders_v1', 'orders_v2']);
-    expect(offered('linesTopic')).toEqual(['lines_v1']);
+    expect(suggested('ordersTopic')).toEqual(['orders_v1', 'orders_v2']);
+    expect(suggested('linesTopic')).toEqual(['lines_v1']);
   });
 
-  it('shows a swap that was held, with its figures, and sends it again by force', async () => {
+  it('shows a held swap with its figures, and sends it again by force', async () => {
     const { client, page, settle } = await shown({ review: REVIEW });
     expect(page.querySelector('#review-title')?.textContent).toBe('Swap held for review');
     expect(page.querySelector('et-swap-review')?.textContent).toContain(
