@@ -29,7 +29,7 @@ def column_types() -> st.SearchStrategy[ColumnType]:
 
 
 def columns() -> st.SearchStrategy[tuple[Column, ...]]:
-    """Up to 19 columns: more than two bytes of nulls."""
+    """Up to 19 columns, which have more than two bytes of nulls."""
     types = st.lists(column_types(), min_size=1, max_size=5) | st.lists(column_types(), min_size=8, max_size=19)
     return types.map(lambda drawn: tuple(Column(f"column{i}", type_) for i, type_ in enumerate(drawn)))
 
@@ -39,7 +39,7 @@ def schemas() -> st.SearchStrategy[ChangelogSchema]:
 
 
 def values(column: ColumnType) -> st.SearchStrategy[Any]:
-    """What a column of this type may hold, null included, as Arrow gives it back to Python."""
+    """Values of a column of this type, with null, as Arrow converts them to Python."""
     match column.kind:
         case Kind.DECIMAL:
             limit = 10**column.precision - 1
@@ -98,7 +98,7 @@ Record = Row | Matches | Reject
 
 
 def records(schema: ChangelogSchema) -> st.SearchStrategy[Record]:
-    """Any record that a changelog of this schema may hold."""
+    """Records of a changelog with this schema."""
     of = st.builds(
         SourceRef, st.sampled_from(Side), st.integers(0, MAX_PARTITION), st.integers(0, MAX_OFFSET), timestamps
     )

@@ -1,4 +1,4 @@
-"""A build awaits the records that a plain read_committed consumer can read, no others."""
+"""The backlog has the records that a plain read_committed consumer can read, and no others."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Find = Callable[..., dict[int, PartitionBacklog]]
 
 @contextmanager
 def transaction(broker: EmbeddedBroker) -> Iterator[Producer]:
-    """An open transaction; the block decides how it ends, else it is aborted. Behind the block its marker is there."""
+    """Opens a transaction, which the block commits or aborts; its marker is written when the block ends."""
     properties = {"bootstrap.servers": broker.bootstrap, "transactional.id": str(uuid.uuid4()), "linger.ms": 0}
     producer = Producer(properties)
     producer.init_transactions(30)
@@ -43,13 +43,13 @@ def transaction(broker: EmbeddedBroker) -> Iterator[Producer]:
     except BaseException:
         producer.abort_transaction(30)
         raise
-    # A broker answers before it writes the marker; a successor of that id is let in only after it has.
+    # A broker answers before it writes the marker, but accepts a successor of that id only afterwards.
     successor = Producer(properties)
     successor.init_transactions(30)
 
 
 def test_plain_partitions(find: Find, new_topic: MakeTopic, produce: Produce) -> None:
-    """From the first record to the last one; an empty partition awaits nothing."""
+    """The backlog is from the first to the last record; an empty partition has none."""
     topic = new_topic(3)
     produce(topic, [b"1", b"2", b"3"], 0)
     produce(topic, [b"1"], 2)
@@ -60,15 +60,15 @@ def test_plain_partitions(find: Find, new_topic: MakeTopic, produce: Produce) ->
     }
 
 
-def test_latest_awaits_nothing(find: Find, new_topic: MakeTopic, produce: Produce) -> None:
-    """Everything there is lies before the start."""
+def test_latest_has_no_backlog(find: Find, new_topic: MakeTopic, produce: Produce) -> None:
+    """Every existing record is before the start."""
     topic = new_topic(2)
     produce(topic, [b"1", b"2"])
     assert find(topic, Start.LATEST) == {0: PartitionBacklog(2, None), 1: PartitionBacklog(0, None)}
 
 
 def test_a_time_begins_at_its_first_record(broker: EmbeddedBroker, find: Find, new_topic: MakeTopic) -> None:
-    """Records before it are not awaited; a partition without later ones starts at its end."""
+    """Records before it are not in the backlog; a partition without later ones starts at its end."""
     topic = new_topic(2, **{"message.timestamp.before.max.ms": str(2**63 - 1)})
     producer = Producer({"bootstrap.servers": broker.bootstrap, "enable.idempotence": True})
     for at_s in (100, 200, 300):
@@ -80,7 +80,7 @@ def test_a_time_begins_at_its_first_record(broker: EmbeddedBroker, find: Find, n
 
 
 def test_offsets_above_zero(broker: EmbeddedBroker, find: Find, new_topic: MakeTopic, produce: Produce) -> None:
-    """Deleted records are not awaited."""
+    """Deleted records are not in the backlog."""
     topic = new_topic()
     produce(topic, [b"x"] * 10)
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
@@ -92,7 +92,7 @@ def test_offsets_above_zero(broker: EmbeddedBroker, find: Find, new_topic: MakeT
 def test_a_partition_whose_records_are_all_deleted(
     broker: EmbeddedBroker, find: Find, new_topic: MakeTopic, produce: Produce
 ) -> None:
-    """It has an end above zero, and nothing to await."""
+    """It has an end above zero, but no backlog."""
     topic = new_topic()
     produce(topic, [b"x"] * 10)
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
@@ -101,7 +101,7 @@ def test_a_partition_whose_records_are_all_deleted(
     assert find(topic) == {0: PartitionBacklog(10, None)}
 
 
-def test_a_transactions_marker_is_no_record(broker: EmbeddedBroker, find: Find, new_topic: MakeTopic) -> None:
+def test_the_marker_of_a_transaction_is_not_a_record(broker: EmbeddedBroker, find: Find, new_topic: MakeTopic) -> None:
     """The last offset of a committed transaction is its marker's."""
     topic = new_topic()
     with transaction(broker) as producer:
@@ -111,10 +111,10 @@ def test_a_transactions_marker_is_no_record(broker: EmbeddedBroker, find: Find, 
     assert find(topic) == {0: PartitionBacklog(0, Span(0, 2))}
 
 
-def test_aborted_transactions_are_no_records(
+def test_aborted_transactions_have_no_records(
     broker: EmbeddedBroker, find: Find, new_topic: MakeTopic, produce: Produce
 ) -> None:
-    """Neither at the beginning nor at the end, even if they are longer than several looks back."""
+    """They are skipped at the beginning and at the end, even if they are longer than several search windows."""
     topic = new_topic()
     with transaction(broker) as producer:
         producer.produce(topic, b"x")
@@ -129,10 +129,8 @@ def test_aborted_transactions_are_no_records(
     assert find(topic) == {0: PartitionBacklog(0, Span(2, 3))}
 
 
-def test_a_topic_of_nothing_but_an_aborted_transaction(
-    broker: EmbeddedBroker, find: Find, new_topic: MakeTopic
-) -> None:
-    """It looks full and awaits nothing."""
+def test_a_topic_with_only_an_aborted_transaction(broker: EmbeddedBroker, find: Find, new_topic: MakeTopic) -> None:
+    """It has offsets, but no backlog."""
     topic = new_topic()
     with transaction(broker) as producer:
         producer.produce(topic, b"x")
@@ -141,10 +139,10 @@ def test_a_topic_of_nothing_but_an_aborted_transaction(
     assert find(topic) == {0: PartitionBacklog(0, None)}
 
 
-def test_an_open_transaction_is_not_awaited(
+def test_an_open_transaction_is_not_in_the_backlog(
     broker: EmbeddedBroker, find: Find, new_topic: MakeTopic, produce: Produce
 ) -> None:
-    """Nor is what stands behind it: nobody can read that yet, and it may take hours."""
+    """Nor are the records after it, which cannot be read until it ends."""
     topic = new_topic()
     produce(topic, [b"x", b"x"])
     with transaction(broker) as producer:
@@ -158,7 +156,7 @@ def test_an_open_transaction_is_not_awaited(
 
 
 def test_a_missing_topic_is_named_and_not_created(own_broker: EmbeddedBroker) -> None:
-    """Even where the broker creates whatever a client asks for."""
+    """It is not created even if the broker creates topics automatically."""
     properties = {"bootstrap.servers": own_broker.bootstrap}
     for _ in range(2):
         with pytest.raises(TopicNotFoundError, match="no topic 'not-there'"):
@@ -166,13 +164,13 @@ def test_a_missing_topic_is_named_and_not_created(own_broker: EmbeddedBroker) ->
 
 
 def test_a_broker_that_does_not_answer_is_named() -> None:
-    """With the reason that the connection gave."""
+    """The error contains the reason of the connection."""
     with pytest.raises(KafkaUnreachableError, match=r"Kafka at 127\.0\.0\.1:1 does not answer: .*refused"):
         find_backlog({"bootstrap.servers": "127.0.0.1:1"}, "any", Start.EARLIEST, timeout_s=2)
 
 
 def test_a_compacted_partition(own_broker: EmbeddedBroker) -> None:
-    """Its first and last records may lie anywhere: gaps are skipped on both sides."""
+    """Its first and last records may have any offset: gaps are skipped on both sides."""
     topic = f"compacted-{uuid.uuid4()}"
     admin = AdminClient({"bootstrap.servers": own_broker.bootstrap})
     settings = {"cleanup.policy": "compact", "segment.ms": "1", "min.cleanable.dirty.ratio": "0.001"}
@@ -180,7 +178,7 @@ def test_a_compacted_partition(own_broker: EmbeddedBroker) -> None:
     produce = produce_to(own_broker.bootstrap)
     for key in [b"a"] * 50 + [b"b"]:
         produce(topic, [b"x"], key=key)  # each rolls a segment; all but the active one are compacted
-    while _offsets(own_broker, topic) != [49, 50]:  # the broker compacts when it likes
+    while _offsets(own_broker, topic) != [49, 50]:  # the broker compacts at some time
         pass
     extents = find_backlog({"bootstrap.servers": own_broker.bootstrap}, topic, Start.EARLIEST)
     assert extents == {0: PartitionBacklog(0, Span(49, 50))}

@@ -1,4 +1,4 @@
-"""A generation is caught up when its changelog has shown what its topics held when the build began."""
+"""A generation is caught up when its whole backlog has been read from its changelog."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ def changes(*rows: tuple[Side, int, int], rejects: tuple[tuple[Side, int, int], 
     return Decoder(SCHEMA).decode(values)
 
 
-def test_nothing_awaited_is_caught_up_at_once() -> None:
-    """As with start: latest, or with empty topics."""
+def test_without_a_backlog_it_is_caught_up_at_once() -> None:
+    """There is none with start: latest, or with empty topics."""
     watch = CaughtUp({})
     assert watch.is_done
     assert watch.progress.fraction == 1.0
 
 
-def test_every_offset_seen_is_caught_up() -> None:
-    """As a row or a reject, of both sources, in any order; other partitions and offsets do not count."""
+def test_it_is_caught_up_when_every_offset_was_read() -> None:
+    """Rows and rejects of both sources count, in any order; other partitions and offsets do not."""
     watch = CaughtUp({(LEFT, 0): Span(5, 7), (RIGHT, 2): Span(0, 1)})
     watch.add(changes((LEFT, 0, 7), (LEFT, 0, 5), (RIGHT, 2, 0), (RIGHT, 0, 6), (LEFT, 2, 1), (LEFT, 0, 8)))
     assert watch.missing == {(LEFT, 0): Span(5, 7), (RIGHT, 2): Span(0, 1)}
@@ -48,20 +48,20 @@ def test_every_offset_seen_is_caught_up() -> None:
 
 
 def test_repeats_count_once() -> None:
-    """A replayed epoch shows the same rows again."""
+    """A replayed epoch writes the same rows again."""
     watch = CaughtUp({(LEFT, 0): Span(0, 2)})
     for _ in range(3):
         watch.add(changes((LEFT, 0, 0), (LEFT, 0, 2)))
     assert not watch.is_done
 
 
-def test_rows_of_two_tries_are_not_enough() -> None:
-    """One wrote the left row, the other the right one; it writes their pair when it comes to the left row again."""
-    tries = 1
-    watch = CaughtUp({(LEFT, 0): Span(0, 1), (RIGHT, 0): Span(0, 1)}, lambda: tries > 1)
+def test_rows_of_two_runs_are_not_enough() -> None:
+    """One run wrote the left row, the other the right one; it writes the match when it reads the left row again."""
+    runs = 1
+    watch = CaughtUp({(LEFT, 0): Span(0, 1), (RIGHT, 0): Span(0, 1)}, lambda: runs > 1)
     watch.add(changes((LEFT, 0, 0), (LEFT, 0, 1), (RIGHT, 0, 0)))
     assert watch.missing == {(RIGHT, 0): Span(0, 1)}
-    tries = 2
+    runs = 2
     watch.add(changes((RIGHT, 0, 1)))
     assert watch.missing == {(LEFT, 0): Span(0, 1), (RIGHT, 0): Span(0, 1)}
     watch.read_to({0: 8})
@@ -74,7 +74,7 @@ def test_rows_of_two_tries_are_not_enough() -> None:
 
 
 def test_the_last_offset_alone_is_not_enough() -> None:
-    """With several shuffle partitions it may overtake the ones before it."""
+    """With several shuffle partitions, it may be written before earlier ones."""
     watch = CaughtUp({(LEFT, 0): Span(0, 2)})
     watch.add(changes((LEFT, 0, 2)))
     watch.read_to({0: 1})
@@ -82,7 +82,7 @@ def test_the_last_offset_alone_is_not_enough() -> None:
 
 
 def test_gaps_are_caught_up_by_a_commit_that_was_read() -> None:
-    """The last record seen, an epoch committed behind it, and the changelog read to its end at that time."""
+    """The last record was read, an epoch with it was committed, and the changelog read to its end at that time."""
     watch = CaughtUp({(LEFT, 0): Span(0, 100)})
     watch.add(changes((LEFT, 0, 100)))
     watch.committed({(LEFT, 0): 101}, {0: 10, 1: 3})
@@ -93,7 +93,7 @@ def test_gaps_are_caught_up_by_a_commit_that_was_read() -> None:
 
 
 def test_a_commit_may_be_reported_after_the_changelog_was_read() -> None:
-    """The two come from different processes."""
+    """Commits and records are reported by different processes."""
     watch = CaughtUp({(LEFT, 0): Span(0, 100)})
     watch.add(changes((LEFT, 0, 100)))
     watch.read_to({0: 10})
@@ -102,7 +102,7 @@ def test_a_commit_may_be_reported_after_the_changelog_was_read() -> None:
 
 
 def test_a_commit_before_the_last_record_does_not_count() -> None:
-    """An epoch that ends at the last record's offset does not hold it."""
+    """An epoch that ends at the last record's offset does not contain it."""
     watch = CaughtUp({(LEFT, 0): Span(0, 100)})
     watch.add(changes((LEFT, 0, 100)))
     watch.read_to({0: 10})
@@ -111,7 +111,7 @@ def test_a_commit_before_the_last_record_does_not_count() -> None:
 
 
 def test_the_first_sufficient_commit_counts() -> None:
-    """Later ones, with a changelog that has grown since, do not put the goal further away."""
+    """Later commits, when the changelog is longer, do not delay it."""
     watch = CaughtUp({(LEFT, 0): Span(0, 100)})
     watch.committed({(LEFT, 0): 101}, {0: 10})
     watch.committed({(LEFT, 0): 5000}, {0: 100_000})
@@ -120,8 +120,8 @@ def test_the_first_sufficient_commit_counts() -> None:
     assert watch.is_done
 
 
-def test_progress_is_how_far_the_reading_has_come() -> None:
-    """Gaps count as read once something behind them was seen; it is complete only when all is covered."""
+def test_progress_is_the_part_that_was_read() -> None:
+    """Gaps count as read once a later record was read; progress is complete only when caught up."""
     watch = CaughtUp({(LEFT, 0): Span(0, 99), (RIGHT, 0): Span(100, 199)})
     assert watch.progress == CatchUpProgress(0, 200)
     watch.add(changes((LEFT, 0, 49)))
@@ -132,7 +132,7 @@ def test_progress_is_how_far_the_reading_has_come() -> None:
 
 @given(st.integers(0, 2**40), st.lists(st.lists(st.integers(-3, 33))), st.integers(0, 30))
 def test_coverage_is_a_set_of_offsets(first: int, batches: list[list[int]], length: int) -> None:
-    """Full when the set holds every offset of the span."""
+    """It is full when the set has every offset of the span."""
     coverage = Coverage(Span(first, first + length))
     seen: set[int] = set()
     for batch in batches:
@@ -143,12 +143,12 @@ def test_coverage_is_a_set_of_offsets(first: int, batches: list[list[int]], leng
 
 
 def is_full(coverage: Coverage) -> bool:
-    return coverage.is_full  # behind a call, where a type checker does not take it for constant
+    return coverage.is_full  # in a function, as mypy would otherwise narrow it to a constant
 
 
 @pytest.mark.parametrize("offsets", [1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 7])
 def test_coverage_in_any_order(offsets: int) -> None:
-    """Chunk by chunk or all over the place, only the last offset makes it full, and then no bitmap is left."""
+    """In any order, only the last offset makes it full, and then no bitmap remains."""
     order = np.random.default_rng(0).permutation(offsets) + 5_000_000_000
     coverage = Coverage(Span(5_000_000_000, 5_000_000_000 + offsets - 1))
     for part in np.array_split(order[:-1], 10):
@@ -160,7 +160,7 @@ def test_coverage_in_any_order(offsets: int) -> None:
 
 
 def test_memory_is_bounded_where_offsets_are_sparse(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A compacted topic that spans billions of offsets gives up its bitmap and waits for a commit."""
+    """A compacted topic with billions of offsets drops its bitmap and waits for a commit."""
     monkeypatch.setattr(module, "MAX_OPEN", 8)
     last = 5_000_000_000
     sparse = Coverage(Span(0, last))

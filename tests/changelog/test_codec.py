@@ -1,4 +1,4 @@
-"""What the encoder writes the decoder reads back, record by record and in any mix."""
+"""The decoder returns what the encoder was given, for single records and batches."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def plain(batch: pa.RecordBatch) -> list[list[Any]]:
 @settings(max_examples=100)
 @given(schemas_and_records())
 def test_every_record_comes_back(drawn: tuple[ChangelogSchema, list[Record]]) -> None:
-    """Rows of all types with nulls, matches of all joins, rejects: decoded in the order in which they were written."""
+    """Rows of all types with nulls, matches of all joins and rejects are decoded in the order of the records."""
     schema, records = drawn
     encoder = Encoder(schema)
     changes = Decoder(schema).decode([record.encode(encoder) for record in records])
@@ -85,7 +85,7 @@ def test_the_bytes_of_a_row_are_those_of_the_document() -> None:
 
 
 def test_arrow_types_are_the_columns_types() -> None:
-    """Ids and timestamps come first, then each column in the type that the documentation names."""
+    """Ids and timestamps are first, then each column in the type that the documentation names."""
     wide = columns(
         s="string",
         b="boolean",
@@ -108,7 +108,7 @@ def test_arrow_types_are_the_columns_types() -> None:
 
 
 def test_a_long_list_of_matches_takes_several_records() -> None:
-    """No record carries more than 5,000, and together they say the same."""
+    """No record has more than 5,000, and together they have all of them."""
     schema = users_and_accounts()
     matches = [Match(other, 0) for other in range(2 * MAX_MATCHES + 1)]
     records = list(Encoder(schema).row_in_chunks(SourceRef(LEFT, 0, 3, 0), ["u", "n", 1], matches))
@@ -119,15 +119,15 @@ def test_a_long_list_of_matches_takes_several_records() -> None:
     assert set(changes.matches.column("left").to_pylist()) == {3}
 
 
-def test_a_rejects_value_is_kept_to_its_first_kilobyte() -> None:
-    """Dead letters must not hold whole documents."""
+def test_the_first_kilobyte_of_a_rejected_value_is_kept() -> None:
+    """Dead letters do not contain whole documents."""
     schema = users_and_accounts()
     record = Encoder(schema).reject(SourceRef(RIGHT, 0, 0, 0), "INVALID_JSON: no", b"y" * 5000)
     assert Decoder(schema).decode([record]).rejects.column("raw").to_pylist() == [b"y" * 1024]
 
 
-def test_a_reject_may_lie_outside_of_the_row_ids() -> None:
-    """ID_OUT_OF_RANGE is the very reason of some rejects."""
+def test_a_reject_may_be_outside_of_the_row_ids() -> None:
+    """Some records are rejected for exactly that, with ID_OUT_OF_RANGE."""
     schema = users_and_accounts()
     record = Encoder(schema).reject(SourceRef(LEFT, 600_000, 2**44, 0), "ID_OUT_OF_RANGE: no", b"{}")
     rejects = Decoder(schema).decode([record]).rejects
@@ -167,7 +167,7 @@ REJECT = Encoder(users_and_accounts()).reject(SourceRef(RIGHT, 3, 99, 5), "INVAL
     ],
 )
 def test_a_record_that_cannot_be_read_is_named(record: bytes, what: str) -> None:
-    """The error says which record it is, of which source record, and what is wrong with it."""
+    """The error names the record, its source record, and what is wrong with it."""
     decoder = Decoder(users_and_accounts())
     with pytest.raises(ChangelogError, match=what) as raised:
         decoder.decode([ROW, record, ROW], lambda i: f"record at topic[0], offset {i}")
@@ -186,7 +186,7 @@ def test_a_record_that_cannot_be_read_is_named(record: bytes, what: str) -> None
     ],
 )
 def test_a_value_that_its_column_cannot_hold_is_named(type_: str, entry: bytes, what: str) -> None:
-    """A writer that went wrong is found at the reader, not in somebody's table."""
+    """The reader detects a faulty writer before its values get into a table."""
     schema = ChangelogSchema(columns(value=type_), columns(value=type_), JoinType.INNER)
     record = broken(Encoder(schema).row(SourceRef(LEFT, 3, 99, 5), [None]), 28, b"\x00" + entry)
     with pytest.raises(ChangelogError, match=what):
@@ -210,10 +210,10 @@ def test_matches_alone_need_no_row() -> None:
 
 @settings(max_examples=100)
 @given(schemas_and_records(), st.sets(st.integers(1, 20)), st.booleans())
-def test_a_batch_says_what_its_records_say(
+def test_a_batch_decodes_to_the_same_as_its_records(
     drawn: tuple[ChangelogSchema, list[Record]], cuts: set[int], lone_as_batch: bool
 ) -> None:
-    """However they are put into messages."""
+    """It does not matter how they are divided into messages."""
     schema, records = drawn
     values = [record.encode(Encoder(schema)) for record in records]
     bounds = sorted({0, *(cut for cut in cuts if cut < len(values)), len(values)})
@@ -243,7 +243,7 @@ END = 28 + 3 * 4
         (batch([ROW, batch([ROW])]), "has the unknown kind 4"),
     ],
 )
-def test_a_batch_that_cannot_be_taken_apart_is_named(message: bytes, what: str) -> None:
+def test_a_malformed_batch_is_named(message: bytes, what: str) -> None:
     decoder = Decoder(users_and_accounts())
     with pytest.raises(ChangelogError, match=what) as raised:
         decoder.decode([ROW, message, ROW], lambda i: f"record at topic[0], offset {i}")

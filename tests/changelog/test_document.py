@@ -1,4 +1,4 @@
-"""docs/CHANGELOG-FORMAT.md and the code say the same."""
+"""docs/CHANGELOG-FORMAT.md agrees with the code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DOCUMENT = (Path(__file__).parents[2] / "docs" / "CHANGELOG-FORMAT.md").read_tex
 
 
 def table(first_heading: str) -> list[list[str]]:
-    """The cells of the table whose first column has that heading, without its head."""
+    """Returns the cells of the table whose first column has that heading, without the heading."""
     lines = DOCUMENT.splitlines()
     begin = next(i for i, line in enumerate(lines) if line.startswith(f"| {first_heading} |"))
     rows = []
@@ -36,13 +36,13 @@ def table(first_heading: str) -> list[list[str]]:
 
 
 def dtype(spelled: str) -> np.dtype[np.void]:
-    """``u8`` in the document is one byte, as in most languages; numpy counts bytes."""
+    """Converts the document's types, in bits, to numpy's, in bytes: ``u8`` is one byte."""
     kind, bits = spelled[0], int(spelled[1:])
     return np.dtype("V16" if bits == 128 else f"<{kind}{bits // 8}")
 
 
 def test_the_header() -> None:
-    """Each field stands where the table says, in the type it says, and they fill 28 bytes."""
+    """Each field has the position and the type of the table, and all are 28 bytes."""
     fields = {name: (int(at), dtype(type_)) for at, type_, name, _ in table("at")}
     assert HEADER.fields is not None
     assert fields == {name: (field[1], field[0]) for name, field in HEADER.fields.items()}
@@ -50,7 +50,7 @@ def test_the_header() -> None:
 
 
 def test_the_fixed_entries() -> None:
-    """Each type's entry has the size that the table says, and no type is missing."""
+    """Each type's entry has the size in the table, and no type is missing."""
     sizes = {
         name.partition("(")[0]: dtype(entry) for names, entry, _ in table("column type") for name in names.split(", ")
     }

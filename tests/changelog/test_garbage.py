@@ -1,4 +1,4 @@
-"""The decoder never crashes on garbage, and never lets one record look into another."""
+"""The decoder never crashes on garbage, and never reads beyond a record."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from evertable.schema.joins import JoinType
 
 @st.composite
 def damaged(draw: st.DrawFn) -> tuple[ChangelogSchema, list[bytes]]:
-    """Records of which some were cut, lengthened, overwritten or made up."""
+    """Records of which some were truncated, lengthened, overwritten or replaced."""
     schema = draw(schemas())
     encoder = Encoder(schema)
     values = [record.encode(encoder) for record in draw(st.lists(records(schema), min_size=1, max_size=5))]
@@ -59,7 +59,7 @@ def joined(parts: list[pa.RecordBatch]) -> pa.Table:
 @settings(max_examples=100)
 @given(damaged())
 def test_records_are_decoded_as_if_they_were_alone(drawn: tuple[ChangelogSchema, list[bytes]]) -> None:
-    """A batch says what its records say one by one; if one cannot be read, nor can the batch."""
+    """Together they decode to the same as one by one; if one cannot be read, decoding them together fails."""
     schema, values = drawn
     decoder = Decoder(schema)
     alone = [decoded(decoder, [value]) for value in values]
@@ -80,13 +80,13 @@ def test_records_are_decoded_as_if_they_were_alone(drawn: tuple[ChangelogSchema,
 @settings(max_examples=50)
 @given(schemas(), st.lists(st.binary(max_size=100), max_size=6))
 def test_random_bytes_never_crash(schema: ChangelogSchema, values: list[bytes]) -> None:
-    """They are refused, or they happen to be records."""
+    """They are rejected, or they happen to be records."""
     decoded(Decoder(schema), values)
 
 
 @pytest.mark.parametrize("join", JoinType)
-def test_no_byte_of_a_record_can_do_harm(join: JoinType) -> None:
-    """Each byte set to each of several values, and each length: refused, or still sound."""
+def test_any_changed_byte_is_rejected_or_valid(join: JoinType) -> None:
+    """Each byte is set to several values, and the record is cut at each length."""
     columns = tuple(Column(type_, ColumnType.parse(type_)) for type_ in ("string", "boolean", "decimal(5,2)", "json"))
     schema = ChangelogSchema(columns, columns, join)
     decoder, encoder = Decoder(schema), Encoder(schema)

@@ -1,4 +1,4 @@
-"""Row ids hold a partition and an offset, sort like the pair, and are never negative."""
+"""Row ids contain a partition and an offset, sort like the two, and are never negative."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ places = st.tuples(st.integers(0, MAX_PARTITION), st.integers(0, MAX_OFFSET))
 
 
 @given(places)
-def test_an_id_gives_back_its_partition_and_offset(place: tuple[int, int]) -> None:
+def test_an_id_contains_its_partition_and_offset(place: tuple[int, int]) -> None:
     """The two functions are inverses, for one record."""
     assert partition_and_offset(row_id(*place)) == place
 
@@ -31,12 +31,12 @@ def test_many_ids_at_once_are_the_same_as_one_by_one(drawn: list[tuple[int, int]
 
 @given(places, places)
 def test_ids_sort_by_partition_and_offset(one: tuple[int, int], other: tuple[int, int]) -> None:
-    """The order of candidates relies on it."""
+    """The order by which joins choose a match relies on it."""
     assert (row_id(*one) < row_id(*other)) == (one < other)
 
 
 def test_the_greatest_id_is_the_greatest_signed_number() -> None:
-    """19 and 44 bits leave the sign alone."""
+    """19 and 44 bits do not use the sign bit."""
     assert row_id(MAX_PARTITION, MAX_OFFSET) == 2**63 - 1
 
 

@@ -1,4 +1,4 @@
-"""The reader turns a changelog topic into changes, and knows how far it has read."""
+"""The reader returns a changelog topic as changes, and its position."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def read(broker: EmbeddedBroker) -> Iterator[Open]:
 
 
 def left_ids(reader: ChangelogReader, count: int, wait_s: float = 30) -> list[int]:
-    """The next ``count`` left rows' ids."""
+    """Reads the ids of the next ``count`` left rows."""
     ids: list[int] = []
     while len(ids) < count:
         if (changes := reader.poll(wait_s)) is not None:
@@ -58,7 +58,7 @@ def left_ids(reader: ChangelogReader, count: int, wait_s: float = 30) -> list[in
 
 
 def test_a_topic_is_read_from_its_beginning(read: Open, new_topic: MakeTopic, produce: Produce) -> None:
-    """Rows, pairs and rejects come out; the position moves behind them; then there is nothing."""
+    """Rows, matches and rejects are returned, the position is after them, and the next poll returns None."""
     topic = new_topic()
     reject = ENCODER.reject(SourceRef(Side.RIGHT, 0, 9, 0), "TOMBSTONE: no value", None)
     produce(topic, [row(1), row(2, Side.RIGHT), reject])
@@ -78,7 +78,7 @@ def test_a_topic_is_read_from_its_beginning(read: Open, new_topic: MakeTopic, pr
 
 
 def test_a_batch_is_bounded(read: Open, new_topic: MakeTopic, produce: Produce) -> None:
-    """However much is there, a batch holds no more than asked for."""
+    """A batch has no more messages than the maximum."""
     topic = new_topic()
     produce(topic, [row(i) for i in range(100)])
     reader = read(topic, max_messages=7)
@@ -89,7 +89,7 @@ def test_a_batch_is_bounded(read: Open, new_topic: MakeTopic, produce: Produce) 
 
 
 def test_a_batch_of_large_records_is_bounded_too(read: Open, new_topic: MakeTopic, produce: Produce) -> None:
-    """By its size, and a record that is larger than that comes alone; the position keeps step."""
+    """Its bytes are limited, and a larger record is a batch of its own; the position is after each batch."""
     topic = new_topic(1, **{"max.message.bytes": "10000000"})
     sizes = [5_000_000, 1_000_000, 3_000_000, 3_000_000, 10, 10]
     values = [ENCODER.row(SourceRef(Side.LEFT, 0, i, 0), ["x" * size]) for i, size in enumerate(sizes)]
@@ -103,8 +103,8 @@ def test_a_batch_of_large_records_is_bounded_too(read: Open, new_topic: MakeTopi
             assert reader.positions == {0: offset}
 
 
-def test_reading_goes_on_from_given_offsets(read: Open, new_topic: MakeTopic, produce: Produce) -> None:
-    """Partitions that are not mentioned are read from their beginning."""
+def test_reading_starts_at_given_offsets(read: Open, new_topic: MakeTopic, produce: Produce) -> None:
+    """Other partitions are read from their beginning."""
     topic = new_topic(2)
     produce(topic, [row(i) for i in range(10)], 0)
     produce(topic, [row(i) for i in range(100, 103)], 1)
@@ -115,7 +115,7 @@ def test_reading_goes_on_from_given_offsets(read: Open, new_topic: MakeTopic, pr
 
 
 def test_a_waiting_reader_wakes_for_a_single_record(read: Open, new_topic: MakeTopic, produce: Produce) -> None:
-    """It does not wait until its batch is full or its time is up."""
+    """It waits neither for a full batch nor for its timeout."""
     topic = new_topic()
     reader = read(topic)
     assert reader.poll(0) is None
@@ -128,7 +128,7 @@ def test_a_waiting_reader_wakes_for_a_single_record(read: Open, new_topic: MakeT
 
 
 def test_a_record_that_cannot_be_read_is_named(read: Open, new_topic: MakeTopic, produce: Produce) -> None:
-    """With its place in the changelog; the position stays before the batch that holds it."""
+    """The error has its offset in the changelog; the position remains before its batch."""
     topic = new_topic()
     produce(topic, [row(1)])
     reader = read(topic)
@@ -140,7 +140,7 @@ def test_a_record_that_cannot_be_read_is_named(read: Open, new_topic: MakeTopic,
 
 
 def test_a_tombstone_in_a_changelog_is_an_error(read: Open, new_topic: MakeTopic, produce: Produce) -> None:
-    """Somebody else has written there."""
+    """Only another program can have written it."""
     topic = new_topic()
     produce(topic, [None])
     with pytest.raises(ChangelogError, match=rf"{topic}\[0\], offset 0 has only 0 bytes"):
@@ -148,7 +148,7 @@ def test_a_tombstone_in_a_changelog_is_an_error(read: Open, new_topic: MakeTopic
 
 
 def test_lost_records_are_an_error(broker: EmbeddedBroker, read: Open, new_topic: MakeTopic, produce: Produce) -> None:
-    """The reader never jumps over a hole in silence."""
+    """The reader never skips missing offsets silently."""
     topic = new_topic()
     produce(topic, [row(i) for i in range(5)])
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
@@ -160,13 +160,13 @@ def test_lost_records_are_an_error(broker: EmbeddedBroker, read: Open, new_topic
 
 
 def test_a_missing_topic_is_named(read: Open) -> None:
-    """At once, when the reader is opened."""
+    """The constructor raises the error."""
     with pytest.raises(TopicNotFoundError, match="no topic 'not-there'"):
         read("not-there")
 
 
 def test_a_broker_that_does_not_answer_is_named() -> None:
-    """Opening a reader waits for its time and says why."""
+    """The constructor raises the error, with its reason, after the timeout."""
     with pytest.raises(KafkaUnreachableError, match=r"does not answer: .*refused"):
         ChangelogReader({"bootstrap.servers": "127.0.0.1:1"}, "any", SCHEMA, timeout_s=1)
 
@@ -174,7 +174,7 @@ def test_a_broker_that_does_not_answer_is_named() -> None:
 def test_a_topic_that_is_deleted_under_the_reader_is_named(
     broker: EmbeddedBroker, read: Open, new_topic: MakeTopic, produce: Produce
 ) -> None:
-    """Silence would look like an idle generation."""
+    """Without an error it would look like an idle generation."""
     topic = new_topic()
     produce(topic, [row(1)])
     reader = read(topic, check_s=0)
@@ -185,16 +185,16 @@ def test_a_topic_that_is_deleted_under_the_reader_is_named(
         left_ids(reader, 1, wait_s=0)
 
 
-def test_a_closed_reader_may_be_closed_again(read: Open, new_topic: MakeTopic) -> None:
-    """Closing is safe in any clean-up."""
+def test_a_reader_may_be_closed_twice(read: Open, new_topic: MakeTopic) -> None:
+    """Clean-up code may close it again."""
     with read(new_topic()) as reader:
         reader.close()
 
 
-def test_a_reader_that_was_opened_again_loses_and_repeats_nothing(
+def test_a_reopened_reader_neither_loses_nor_repeats_records(
     read: Open, new_topic: MakeTopic, produce: Produce, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever was received and not yet given is read again."""
+    """Records that were received but not returned are read again."""
     monkeypatch.setattr("evertable.changelog.reader.MAX_BYTES", 1)  # so that the rest of a batch has to wait
     topic = new_topic()
     produce(topic, [row(i) for i in range(5)])
@@ -205,10 +205,10 @@ def test_a_reader_that_was_opened_again_loses_and_repeats_nothing(
     assert found + left_ids(reader, 5 - len(found)) == list(range(5))
 
 
-def test_nothing_is_lost_by_asking_after_a_topic_in_vain(
+def test_nothing_is_lost_while_the_topic_is_checked(
     read: Open, new_topic: MakeTopic, produce: Produce, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What comes in while a slow broker is asked is still read, and once."""
+    """Records that arrive during a check that times out are read exactly once."""
     monkeypatch.setattr("evertable.changelog.reader._CHECK_TIMEOUT_S", 0.001)
     topic, found = new_topic(), list[int]()
     reader = read(topic, check_s=0)
@@ -226,7 +226,7 @@ def test_nothing_is_lost_by_asking_after_a_topic_in_vain(
 
 
 def test_reading_survives_the_broker(own_broker: EmbeddedBroker) -> None:
-    """Killed and started again, the broker's records go on where they stopped, without an operator."""
+    """When a killed broker is started again, reading continues without intervention."""
     topic = f"outage-{uuid.uuid4()}"
     admin = AdminClient({"bootstrap.servers": own_broker.bootstrap})
     admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(30)
@@ -241,10 +241,8 @@ def test_reading_survives_the_broker(own_broker: EmbeddedBroker) -> None:
         assert reader.positions == {0: 3}
 
 
-def test_a_changelog_with_missing_offsets_is_not_read_on(
-    broker: EmbeddedBroker, read: Open, new_topic: MakeTopic
-) -> None:
-    """Each offset is a record, so one that is missing was lost; here a transaction's marker takes one."""
+def test_a_changelog_with_missing_offsets_is_an_error(broker: EmbeddedBroker, read: Open, new_topic: MakeTopic) -> None:
+    """Every offset must be a record; here a transaction's marker takes one."""
     topic = new_topic()
     producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": topic})
     producer.init_transactions()

@@ -1,4 +1,4 @@
-"""Whether a changelog is the one that is remembered, and all of it."""
+"""A generation is resumed only from the same and complete changelog."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changelog topics carry their generation in their name and keep everything until they are deleted."""
+"""Changelog topics have their generation in their name and keep all records until they are deleted."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from evertable.kafka.admin import Admin
 names = st.text("ab.g01", min_size=1, max_size=6)
 
 
-def test_a_name_says_prefix_app_and_generation() -> None:
-    """As in the format's document."""
+def test_a_name_has_prefix_app_and_generation() -> None:
+    """Names are as in docs/CHANGELOG-FORMAT.md."""
     assert topic_name("evertable", "demo", 7) == "evertable.demo.g000007"
     assert topic_name("evertable", "demo", 1_234_567) == "evertable.demo.g1234567"
     with pytest.raises(ValueError, match="from 1, not 0"):
@@ -35,8 +35,8 @@ def test_a_name_says_prefix_app_and_generation() -> None:
 
 
 @given(names, names, st.integers(1, 10**8))
-def test_the_generation_comes_back_from_the_name(prefix: str, app: str, generation: int) -> None:
-    """Also where names contain dots and digits themselves."""
+def test_the_generation_is_parsed_from_the_name(prefix: str, app: str, generation: int) -> None:
+    """Prefix and app may contain dots and digits."""
     assert generation_of(prefix, app, topic_name(prefix, app, generation)) == generation
 
 
@@ -64,7 +64,7 @@ def settings_of(broker: EmbeddedBroker, topic: str) -> dict[str, str]:
 
 
 def test_a_changelog_has_the_settings_of_the_document(broker: EmbeddedBroker, topics: ChangelogTopics) -> None:
-    """It keeps everything, and takes twice of what the largest source takes."""
+    """It keeps everything, and accepts messages twice as large as the largest of the sources."""
     made = topics.create(7, 3_000_000)
     assert made == ChangelogTopic(f"evertable.{topics.app}.g000007", 6_000_000, partitions=1)
     settings = settings_of(broker, made.name)
@@ -74,13 +74,13 @@ def test_a_changelog_has_the_settings_of_the_document(broker: EmbeddedBroker, to
 
 
 def test_a_limit_is_never_less_than_twice_kafkas_nor_more_than_kafka_takes(topics: ChangelogTopics) -> None:
-    """Sources with tiny or huge limits make no unusable changelog."""
+    """The changelog is usable even if sources have tiny or huge limits."""
     assert topics.create(1, 1000).max_message_bytes == 2 * KAFKAS_MAX_MESSAGE_BYTES
     assert topics.create(2, 2**31 - 1).max_message_bytes == 2**31 - 1
 
 
 def test_changelogs_are_listed_by_generation_until_they_are_deleted(topics: ChangelogTopics) -> None:
-    """Deleting one twice does no harm."""
+    """One may be deleted twice."""
     assert topics.list() == {}
     second, first = topics.create(12, 1000), topics.create(3, 1000)
     assert list(topics.list().items()) == [(3, first.name), (12, second.name)]
@@ -105,7 +105,7 @@ def test_too_few_brokers_are_named(broker: EmbeddedBroker) -> None:
 
 
 def test_the_largest_message_of_the_sources(broker: EmbeddedBroker, new_topic: Callable[..., str]) -> None:
-    """Read from the topics' settings."""
+    """It is read from the settings of the topics."""
     sources = [new_topic(), new_topic(**{"max.message.bytes": "5000000"})]
     admin = Admin({"bootstrap.servers": broker.bootstrap})
     assert largest_message(admin, sources) == 5_000_000
@@ -113,7 +113,7 @@ def test_the_largest_message_of_the_sources(broker: EmbeddedBroker, new_topic: C
 
 
 def test_a_missing_source_is_named_and_not_created(own_broker: EmbeddedBroker) -> None:
-    """Even where the broker creates whatever a client asks for; and deleted changelogs stay deleted."""
+    """This also holds if the broker creates topics automatically; deleted changelogs stay deleted."""
     properties = {"bootstrap.servers": own_broker.bootstrap}
     with pytest.raises(TopicNotFoundError, match="no topic 'nowhere'"):
         largest_message(Admin(properties), ["nowhere"])

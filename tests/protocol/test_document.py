@@ -1,4 +1,4 @@
-"""docs/PROTOCOL.md and the code say the same."""
+"""docs/PROTOCOL.md agrees with the code."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def section(title: str) -> str:
 
 
 def table(title: str) -> list[list[str]]:
-    """The cells of a section's tables, heads left out."""
+    """Returns the cells of a section's tables, without headings."""
     lines = [line for line in section(title).splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
 def examples() -> dict[str, dict[str, Any]]:
-    """Every frame that the document shows, by its type."""
+    """Returns every frame of the document, by its type."""
     found: dict[str, dict[str, Any]] = {}
     decoder = json.JSONDecoder()
     for block in re.findall(r"```json\n(.*?)```", DOCUMENT, re.DOTALL):
@@ -94,7 +94,7 @@ def test_requests_are_parsed_as_documented(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", REQUESTS)
 def test_requests_are_written_as_documented(kind: str) -> None:
-    """A client writes all fields, so that a default in the document shows as what it is."""
+    """A client writes all fields, so that the defaults in the document are compared, too."""
     shown, written = examples()[kind], json.loads(encode(REQUESTS[kind]))
     assert {**written, "view": {}} == {**shown, "view": {}} if "view" in shown else written == shown
     assert shown.get("view", {}).items() <= written.get("view", {}).items()
@@ -113,7 +113,7 @@ def test_close_codes() -> None:
 
 
 def test_conditions() -> None:
-    """Every error that a request can have, but those that are said with ``waiting`` instead or asked for over HTTP."""
+    """They are the errors of requests, except those that are ``waiting`` frames or only occur over HTTP."""
     documented = {condition.strip("`") for condition, _ in table("Errors")}
     elsewhere = {NotReadyError.condition, NothingBeforeError.condition}
     own = {error.condition for error in RequestError.__subclasses__() if error.__module__ == RequestError.__module__}

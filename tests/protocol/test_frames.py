@@ -1,4 +1,4 @@
-"""Requests are taken strictly: what is not in the protocol is refused, with a reason."""
+"""Requests are parsed strictly: what is not in the protocol is rejected, with a reason."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ anything = st.recursive(
 
 
 @given(requests)
-def test_what_is_encoded_is_parsed_back(request: Request) -> None:
+def test_encoded_requests_are_parsed_to_the_same(request: Request) -> None:
     assert parse(encode(request)) == request
 
 
@@ -64,7 +64,7 @@ def test_what_is_encoded_is_parsed_back(request: Request) -> None:
         (f'{{"type":"unsubscribe","id":"{"😀" * 64}"}}', Unsubscribe("😀" * 64)),
     ],
 )
-def test_what_is_left_out_has_its_default(text: str, request_: Request) -> None:
+def test_omitted_fields_have_their_default(text: str, request_: Request) -> None:
     assert parse(text) == request_
 
 
@@ -117,42 +117,42 @@ INTEGER = "is not an integer from 0 to 2^53-1"
         ('{"type":"view","id":"a","view":{"newest_first":true}}', 'unknown field "newest_first" in view'),
     ],
 )
-def test_what_is_not_a_request_is_refused(text: str, reason: str) -> None:
-    with pytest.raises(BadFrameError) as refused:
+def test_what_is_not_a_request_is_rejected(text: str, reason: str) -> None:
+    with pytest.raises(BadFrameError) as rejected:
         parse(text)
-    assert refused.value.reason.startswith(reason)
+    assert rejected.value.reason.startswith(reason)
 
 
 @given(st.text())
 def test_a_reason_fits_into_a_close_frame(text: str) -> None:
-    """Cut between characters, whatever was sent."""
+    """It is cut between characters."""
     reason = BadFrameError("é" + text * 20).reason
     assert len(reason.encode()) <= MAX_REASON_BYTES
     assert "\ufffd" not in reason or "\ufffd" in text
 
 
-def accepted_or_refused(text: str) -> None:
+def is_parsed_or_rejected(text: str) -> None:
     with contextlib.suppress(BadFrameError):
         assert isinstance(parse(text), Request)
 
 
 @given(st.binary() | anything.map(lambda value: json.dumps(value).encode()))
-def test_any_text_is_a_request_or_refused(raw: bytes) -> None:
-    accepted_or_refused(raw.decode("utf-8", "surrogateescape"))
+def test_any_text_is_a_request_or_rejected(raw: bytes) -> None:
+    is_parsed_or_rejected(raw.decode("utf-8", "surrogateescape"))
 
 
 @given(requests, st.data())
-def test_a_request_with_a_field_changed_is_a_request_or_refused(request: Request, data: st.DataObject) -> None:
+def test_a_request_with_a_field_changed_is_a_request_or_rejected(request: Request, data: st.DataObject) -> None:
     frame: dict[str, Any] = json.loads(encode(request))
     target = frame["view"] if "view" in frame and data.draw(st.booleans()) else frame
     field = data.draw(st.sampled_from(sorted(target)) | st.text())
     target[field] = data.draw(anything)
-    accepted_or_refused(json.dumps(frame))
+    is_parsed_or_rejected(json.dumps(frame))
 
 
 @given(requests, st.integers(0, 300), st.text(max_size=3), st.integers(0, 3))
-def test_a_request_with_characters_changed_is_a_request_or_refused(
+def test_a_request_with_characters_changed_is_a_request_or_rejected(
     request: Request, at: int, put: str, remove: int
 ) -> None:
     text = encode(request)
-    accepted_or_refused(text[:at] + put + text[at + remove :])
+    is_parsed_or_rejected(text[:at] + put + text[at + remove :])

@@ -1,4 +1,4 @@
-"""Pages on the wire and in Python."""
+"""Pages are encoded for the wire and read in Python."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def test_rows_by_name() -> None:
 
 
 def test_stamps_are_ordered_by_publication_first() -> None:
-    """A rollback shows an older generation under a newer publication."""
+    """After a rollback an older generation has a newer publication."""
     assert Stamp(4, 900, 3) < Stamp(5, 1, 2) < Stamp(5, 2, 2)
 
 
-def test_an_error_says_what_to_do() -> None:
+def test_an_error_has_the_next_step() -> None:
     problem = TableNotFoundError("There is no 'x'.", "There are a and b.")
     assert json.loads(answers.error("s", 3, problem)) == {
         "type": "error",

@@ -1,4 +1,4 @@
-"""A patch turns the old page into the new one, and is as small as it can be."""
+"""A patch turns the old page into the new one, and is as small as possible."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from evertable.protocol.answers import Stamp
 from evertable.protocol.page import PageRows, Row
 from evertable.protocol.patch import Patch, apply, diff, patch_tail
 
-NAMES = [f"somebody by the name of {i}" for i in range(1_000)]
+NAMES = [f"a person with the name {i}" for i in range(1_000)]
 
 
 def page(*keys: int, **balances: float) -> PageRows:
-    """A page with these rows; ``k3=5.0`` says what the row with key 3 holds in its last column."""
+    """Returns a page with these rows; ``k3=5.0`` sets the last column of the row with key 3."""
     return PageRows.of(list(keys), [(NAMES[key], key, balances.get(f"k{key}", 0.0)) for key in keys])
 
 
 def through_json(patch: Patch) -> Patch:
-    """The patch as a client gets it."""
+    """Returns the patch as a client receives it."""
     frame = json.loads(b"{" + patch_tail(Stamp(1, 1, 1), 0, 0, patch))
     splices = [(at, remove, [tuple(row) for row in rows]) for at, remove, rows in frame.get("splice", [])]
     return Patch(splices, [tuple(cell) for cell in frame.get("cells", [])])
@@ -53,15 +53,15 @@ def check(old: PageRows, new: PageRows) -> Patch:
         (page(1, 2, 3), page(0, 1, 3, k3=-0.0), [(0, 0, 1), (2, 1, 0)], [(2, 2, -0.0)]),
     ],
 )
-def test_as_few_rows_are_sent_as_can_be(old: PageRows, new: PageRows, splice: list[Any], cells: list[Any]) -> None:
-    """Splices are compared by how many rows they put."""
+def test_a_patch_has_as_few_rows_as_possible(old: PageRows, new: PageRows, splice: list[Any], cells: list[Any]) -> None:
+    """Splices are compared by the number of rows that they insert."""
     patch = check(old, new)
     assert [(at, remove, len(rows)) for at, remove, rows in patch.splice] == splice
     assert [(row, column, str(value)) for row, column, value in patch.cells] == [(r, c, str(v)) for r, c, v in cells]
     assert bool(patch) == bool(splice or cells)
 
 
-def test_a_row_goes_whole_when_its_cells_would_be_longer() -> None:
+def test_a_row_is_replaced_if_its_cells_would_be_longer() -> None:
     old = PageRows.of([1, 2], [(1, 2, 3, 4, "long text that stays as it is"), (1, 2, 3, 4, 5)])
     new = PageRows.of([1, 2], [(1, 9, 9, 9, "long text that stays as it is"), (6, 7, 8, 9, 0)])
     patch = check(old, new)
@@ -69,8 +69,8 @@ def test_a_row_goes_whole_when_its_cells_would_be_longer() -> None:
     assert patch.cells == [(0, 1, 9), (0, 2, 9), (0, 3, 9)]
 
 
-def test_a_patch_leaves_the_old_rows_alone() -> None:
-    """Whoever holds the old page still sees it."""
+def test_a_patch_does_not_change_the_old_rows() -> None:
+    """Others may still read the old page."""
     old = [("a", 1), ("b", 2)]
     assert apply(old, Patch([(0, 1, [])], [(0, 1, 3)])) == [("b", 3)]
     assert old == [("a", 1), ("b", 2)]
@@ -99,7 +99,7 @@ def test_any_page_becomes_any_other(old_keys: list[int], new_keys: list[int], da
 
 @given(st.randoms(use_true_random=False))
 def test_sorted_pages_whose_rows_move(chance: random.Random) -> None:
-    """A leader board: balances change, rows move, some fall out; only rows that moved or came are sent."""
+    """In a leader board balances change and rows move or leave; only rows that moved or are new are sent."""
     balances = {key: float(chance.randrange(100)) for key in range(40)}
 
     def board() -> PageRows:
@@ -114,7 +114,7 @@ def test_sorted_pages_whose_rows_move(chance: random.Random) -> None:
 
 
 def test_large_pages_in_any_order() -> None:
-    """10,000 rows shuffled, reversed and shifted: nothing here grows with the square of the rows."""
+    """10,000 rows are shuffled, reversed and shifted; quadratic time would be noticeable."""
     keys = list(range(10_000))
     shuffled = random.Random(7).sample(keys, len(keys))
     for order in (shuffled, keys[::-1], [*keys[5_000:], *keys[:5_000]]):

@@ -1,4 +1,4 @@
-"""Values go into JSON so that JavaScript loses nothing, and come back as they were."""
+"""Values are encoded as JSON so that JavaScript loses nothing, and are decoded to the same."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def batch(columns: tuple[Column, ...], rows: list[tuple[Any, ...]]) -> pa.Record
 
 
 def in_json(type_: str, value: Any) -> Any:
-    """What a single value is written as."""
+    """Returns a single value as it is encoded."""
     columns = (Column("c", ColumnType.parse(type_)),)
     ((written,),) = rows_of(batch(columns, [(value,)]), columns)
     return written
@@ -73,7 +73,7 @@ def in_json(type_: str, value: Any) -> Any:
         ("timestamp", -(2**63) + 1, "-290308-12-21T19:59:05.224193Z"),
     ],
 )
-def test_a_value_is_written_as(type_: str, value: Any, written: Any) -> None:
+def test_a_value_is_encoded_as(type_: str, value: Any, written: Any) -> None:
     assert in_json(type_, value) == written
     assert type(in_json(type_, value)) is type(written)
     assert in_json(type_, None) is None
@@ -81,14 +81,14 @@ def test_a_value_is_written_as(type_: str, value: Any, written: Any) -> None:
 
 @pytest.mark.parametrize("type_", ["string", "json"])
 def test_long_texts_are_cut(type_: str) -> None:
-    """With their length, in characters; what is not too long in characters may be so in bytes."""
+    """Their length is shown in characters, which is also what the limit counts."""
     for whole in ("x" * MAX_TEXT, "€" * MAX_TEXT, "𝄞" * MAX_TEXT, ""):
         assert in_json(type_, whole) == whole
     assert in_json(type_, "é" * 1_000_000) == "é" * MAX_TEXT + "… (1000000 characters)"
     assert in_json(type_, None) is None
 
 
-def test_far_dates_are_spelled_too() -> None:
+def test_dates_outside_of_the_calendar_are_encoded() -> None:
     columns = (Column("c", ColumnType.parse("date")),)
     days = pa.array([2_932_897, None, 0, -(2**31)], pa.int32()).view(pa.date32())
     rows = rows_of(pa.RecordBatch.from_arrays([days], schema=schema_of(columns)), columns)
@@ -102,12 +102,12 @@ def tables(draw: st.DrawFn) -> tuple[tuple[Column, ...], list[tuple[Any, ...]]]:
 
 
 @given(tables(), st.integers(0, 3))
-def test_rows_come_back_as_they_were(table: tuple[tuple[Column, ...], list[tuple[Any, ...]]], start: int) -> None:
-    """Through JSON text and back, also out of the middle of a batch; each number is one that JavaScript has."""
+def test_rows_are_decoded_to_the_same(table: tuple[tuple[Column, ...], list[tuple[Any, ...]]], start: int) -> None:
+    """This holds for slices of batches, too; JavaScript can represent every number."""
     columns, rows = table
     part = batch(columns, rows).slice(start)
     text = orjson.dumps(rows_of(part, columns))
-    back = rows_from_json(columns, json.loads(text, parse_int=safe_integer, parse_constant=no_number))
+    back = rows_from_json(columns, json.loads(text, parse_int=safe_integer, parse_constant=reject_constant))
     for row, given_, column_values in zip(back, rows[start:], json.loads(text), strict=True):
         for value, expected, column, written in zip(row, given_, columns, column_values, strict=True):
             assert same(value, expected, column.type)
@@ -121,7 +121,7 @@ def safe_integer(digits: str) -> int:
     return int(digits)
 
 
-def no_number(name: str) -> float:
+def reject_constant(name: str) -> float:
     raise AssertionError(f"{name} is not JSON")
 
 
@@ -131,7 +131,7 @@ def same(value: Any, expected: Any, type_: ColumnType) -> bool:
     return value == expected and type(value) is type(expected)
 
 
-def test_times_that_python_lacks_stay_text() -> None:
+def test_times_that_python_does_not_support_stay_text() -> None:
     assert (
         from_json(ColumnType.parse("timestamp"), "+010000-01-01T00:00:00.000000Z") == "+010000-01-01T00:00:00.000000Z"
     )

@@ -1,4 +1,4 @@
-"""Folding changes into plain dicts and sets: docs/CHANGELOG-FORMAT.md, "Folding"."""
+"""Folds changes into plain dicts and sets: docs/CHANGELOG-FORMAT.md, "Folding"."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from evertable.schema.joins import JoinType
 
 @dataclass
 class Fold:
-    """What a changelog says so far. Two folds of the same set of records are equal."""
+    """The content of a changelog so far; two folds of the same set of records are equal."""
 
     join: JoinType
     rows: tuple[dict[int, tuple[Any, ...]], dict[int, tuple[Any, ...]]] = field(default_factory=lambda: ({}, {}))
-    """For each side, by id: the row's timestamp and values."""
+    """For each side, by row id: timestamp and values."""
     rejects: dict[tuple[int, int, int], tuple[int, str, bytes | None]] = field(default_factory=dict)
     """By side, partition and offset: timestamp, reason and raw value."""
     pairs: set[tuple[int, int]] = field(default_factory=set)
     candidates: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """By the id of the row that looks for one: the greatest order (timestamp, id) there is."""
+    """By row id: the greatest match (timestamp, id) if the join chooses one."""
 
     def add(self, changes: Changes) -> None:
         for side in Side:
             for row_id, *values in zip(*(c.to_pylist() for c in changes.rows[side].columns), strict=True):
                 known = self.rows[side].setdefault(row_id, tuple(values))
-                assert known == tuple(values), f"row {row_id} carries other columns than before"
+                assert known == tuple(values), f"row {row_id} has other values than before"
         for reject in changes.rejects.to_pylist():
             place = reject["side"], reject["partition"], reject["offset"]
             self.rejects[place] = (reject["timestamp"], reject["reason"], reject["raw"])
@@ -48,7 +48,7 @@ class Fold:
 
     @property
     def joined(self) -> Joined:
-        """The rows of the joined table; pairs whose rows are not there yet wait."""
+        """The rows of the joined table; matches without their rows are left out."""
         left, right = self.rows
         chosen = {looking: id_ for looking, (_, id_) in self.candidates.items()}
         match self.join:
@@ -63,7 +63,7 @@ class Fold:
 
 
 def fold(join: JoinType, batches: Iterable[Changes]) -> Fold:
-    """The fold of all these changes."""
+    """Folds all these changes."""
     result = Fold(join)
     for changes in batches:
         result.add(changes)

@@ -1,4 +1,4 @@
-"""Histories: what people may send to the two topics of a join, in which order, to which partition and at what time."""
+"""Histories: records that may be sent to the two topics of a join, with partition, order and time."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ COLUMNS = (
     _columns(userId="string", name="string", age="long"),
     _columns(userId="string", accountType="string", balance="double"),
 )
-"""The columns of the sources that histories are written for."""
+"""The columns of the two sources of a history."""
 
 MISSING = object()
 KEYS: tuple[Any, ...] = ("a", "a", "a", "b", "b", "é", "", None, MISSING)
-"""Few, so that they meet: real ones, the empty string (which is an ordinary key), null, and no such field at all."""
+"""Few keys, so that rows match: texts, the empty string (an ordinary key), null, and a missing field."""
 
 JUNK: tuple[bytes | None, ...] = (
     None,
@@ -46,15 +46,14 @@ JUNK: tuple[bytes | None, ...] = (
     b'{"userId": "a", "age": "42", "balance": true}',
     b"[1]",
 )
-"""Values that are rejected on either side."""
+"""Values that are rejected on both sides."""
 
 
 @dataclass(frozen=True)
 class Sent:
     """One record of a history; ``junk`` is an index into JUNK, or None for a good record.
 
-    The prefix goes before the key, so that several histories can share a topic. Only without one there is a key that
-    is the empty string.
+    The prefix precedes the key, so that several histories can share a topic. Without one a key may be the empty string.
     """
 
     side: Side
@@ -67,7 +66,7 @@ class Sent:
 
     @property
     def value(self) -> bytes | None:
-        """The record's bytes."""
+        """The value of the record."""
         if self.junk is not None:
             return JUNK[self.junk]
         fields: dict[str, Any] = {}
@@ -85,7 +84,7 @@ Choose = Callable[[Sequence[Any]], Any]
 
 
 def histories(max_size: int = 14) -> st.SearchStrategy[History]:
-    """Records of both sides: few keys, equal and late timestamps, junk between, some of them sent twice."""
+    """Records of both sides: few keys, equal and late timestamps, some junk, some sent twice."""
 
     @st.composite
     def drawn(draw: st.DrawFn) -> History:
@@ -95,7 +94,7 @@ def histories(max_size: int = 14) -> st.SearchStrategy[History]:
 
 
 def sampled(count: int, number: int = 0, min_size: int = 6, max_size: int = 20) -> list[History]:
-    """That many histories for a test that cannot run once for each; the same for the same number."""
+    """Returns ``count`` histories, always the same ones for the same ``number``."""
     choose = Random(number).choice
     return [_history(choose, range(min_size, max_size + 1)) for _ in range(count)]
 
@@ -120,7 +119,7 @@ def _history(choose: Choose, sizes: Sequence[int]) -> History:
 
 
 def packed(together: Sequence[History]) -> list[Sent]:
-    """Many histories as one, interleaved; apart by a prefix of their keys, which the first of them goes without."""
+    """Interleaves several histories to one; all but the first have a prefix of their keys, so they do not match."""
     marked = [
         [replace(sent, prefix=f"{number}/" if number else "") for sent in history]
         for number, history in enumerate(together)
@@ -129,7 +128,7 @@ def packed(together: Sequence[History]) -> list[Sent]:
 
 
 def placed(records: Iterable[Sent]) -> list[Placed]:
-    """The records as Kafka would keep them in fresh topics: numbered from 0 in each partition of each."""
+    """Returns the records as Kafka stores them in new topics, with offsets from 0 in each partition."""
     ends: Counter[tuple[Side, int]] = Counter()
     kept: list[Placed] = []
     for sent in records:

@@ -1,4 +1,4 @@
-"""What each join means: from all rows of both sides to the rows of the joined table. design.md, "Joins"."""
+"""Computes the joined table of each join from all rows of both sides: docs/JOINS.md."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evertable.schema.joins import JoinType
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a source; ``key`` is the typed value to join on, None if there is none."""
+    """A row of a source; ``key`` is the typed value to join on, or None."""
 
     partition: int
     offset: int
@@ -27,7 +27,7 @@ class Row:
 
     @property
     def order(self) -> tuple[int, int, int]:
-        """The newest row is the one with the greatest."""
+        """The newest row has the greatest order."""
         return self.timestamp, self.partition, self.offset
 
 
@@ -36,30 +36,30 @@ Joined = frozenset[tuple[int | None, int | None]]
 
 
 def join(type_: JoinType, left: Collection[Row], right: Collection[Row]) -> Joined:
-    """The joined table of all these rows, whatever the order in which they came."""
+    """Returns the joined table of these rows, which may be in any order."""
     return {JoinType.INNER: inner, JoinType.LEFT: left_, JoinType.NATURAL: natural, JoinType.ASOF: asof}[type_](
         left, right
     )
 
 
 def inner(left: Collection[Row], right: Collection[Row]) -> Joined:
-    """One row per matching pair."""
+    """Returns one row for each match."""
     return frozenset((one.id, other.id) for one in left for other in right if matches(one, other))
 
 
 def left_(left: Collection[Row], right: Collection[Row]) -> Joined:
-    """One row per matching pair, and one with nulls for each left row without a match."""
+    """Returns one row for each match, and one with nulls for each left row without a match."""
     alone = [one for one in left if not any(matches(one, other) for other in right)]
     return inner(left, right) | {(one.id, None) for one in alone}
 
 
 def natural(left: Collection[Row], right: Collection[Row]) -> Joined:
-    """Exactly one row per left row, with the newest right row of its key."""
+    """Returns one row for each left row, with the newest right row of its key."""
     return frozenset((one.id, newest(other for other in right if matches(one, other))) for one in left)
 
 
 def asof(left: Collection[Row], right: Collection[Row]) -> Joined:
-    """Exactly one row per right row, with the newest left row of its key whose timestamp is not after its own."""
+    """Returns one row for each right row, with the newest left row of its key that is not newer."""
     return frozenset(
         (newest(one for one in left if matches(one, other) and one.timestamp <= other.timestamp), other.id)
         for other in right
@@ -67,11 +67,11 @@ def asof(left: Collection[Row], right: Collection[Row]) -> Joined:
 
 
 def matches(one: Row, other: Row) -> bool:
-    """A null or missing key never matches."""
+    """Whether two rows match; null and missing keys never do."""
     return one.key is not None and one.key == other.key
 
 
 def newest(rows: Any) -> int | None:
-    """The id of the newest of these rows, None if there is none."""
+    """Returns the id of the newest of these rows, None if there are none."""
     found = max(rows, key=lambda row: row.order, default=None)
     return None if found is None else found.id

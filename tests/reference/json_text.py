@@ -1,4 +1,4 @@
-"""JSON read to the letter: tokens as they are spelled, and nothing accepted that RFC 8259 does not allow."""
+"""Parses JSON strictly by RFC 8259, and keeps tokens as they are spelled."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Token(NamedTuple):
 
 
 def first_value(text: str) -> tuple[list[Token], str]:
-    """The tokens of the first JSON value in a text, and what follows it."""
+    """Returns the tokens of the first JSON value in a text, and the rest of the text."""
     tokens: list[Token] = []
     containers: list[str] = []
     expected = "value"
@@ -66,7 +66,7 @@ def _skip_blanks(text: str, at: int) -> int:
 
 
 def _next(token: Token, expected: str, containers: list[str]) -> str:
-    """What may follow the token; keeps track of the containers that are open."""
+    """Returns what may follow the token; updates the list of open containers."""
     is_value = expected in ("value", "first value")
     match token.text:
         case "{" | "[" if is_value:
@@ -90,7 +90,7 @@ def _next(token: Token, expected: str, containers: list[str]) -> str:
 
 
 def members(tokens: list[Token]) -> dict[str, list[Token]]:
-    """An object's members, each with the tokens of its value; of equal names the last counts."""
+    """Returns an object's members, each with the tokens of its value; the last of equal names counts."""
     found: dict[str, list[Token]] = {}
     at = 1
     while tokens[at].text != "}":
@@ -108,12 +108,12 @@ def members(tokens: list[Token]) -> dict[str, list[Token]]:
 
 
 def unquoted(token: Token) -> str:
-    """What a string says; half a surrogate pair stays as it is."""
+    """Returns the text of a string; unpaired surrogates remain."""
     return str(json.loads(token.text))
 
 
 def compact(tokens: list[Token]) -> str:
-    """The value without blanks, numbers as they are spelled, strings escaped no more than they must be."""
+    """Returns the value without blanks, numbers as they are spelled, strings with as few escapes as possible."""
     return "".join(_quoted(unquoted(token)) if token.kind == "string" else token.text for token in tokens)
 
 

@@ -1,4 +1,4 @@
-"""A model of the keyed operator: one record after the other, in any order, into changelog records."""
+"""A model of the keyed operator: turns source records, in any order, into changelog records."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from evertable.schema.joins import JoinType
 
 
 class Member(NamedTuple):
-    """A row as the operator's state knows it; sorts by its order."""
+    """A row in the operator's state; the newest is the greatest."""
 
     timestamp: int
     id: int
 
 
 class ModelOperator:
-    """Lets each row pass through and attaches the rows that it matches; at most ``chunk`` of them to a record."""
+    """Writes each row with the earlier rows that it matches, at most ``chunk`` of them in one record."""
 
     def __init__(self, schema: ChangelogSchema, keys: tuple[str, str], chunk: int = 2) -> None:
         self._schema = schema
@@ -50,7 +50,7 @@ class ModelOperator:
         yield from self._encoder.row_in_chunks(of, values, (Match(m.id, m.timestamp) for m in matches), self._chunk)
 
     def _matches(self, side: Side, row: Member, left: list[Member], right: list[Member]) -> list[Member]:
-        """What the row matches among those that came before it."""
+        """Returns the matches of the row among earlier rows."""
         match self._schema.join, side:
             case ((JoinType.INNER | JoinType.LEFT), _):
                 return right if side is Side.LEFT else left
@@ -67,6 +67,6 @@ class ModelOperator:
 
     @staticmethod
     def _is_newer(row: Member, other: Member, left: list[Member]) -> bool:
-        """Whether a late left row is what that right row should have matched."""
+        """Whether a late left row is the correct match of an earlier right row."""
         before = [one for one in left if one.timestamp <= other.timestamp]
         return row.timestamp <= other.timestamp and row > max(before, default=Member(-1, -1))

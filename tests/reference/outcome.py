@@ -1,4 +1,4 @@
-"""What a changelog should say about a set of source records, in a form that a fold of it can be compared with."""
+"""The expected content of the changelog of some source records, to compare with a fold of it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def expected(
     keys: tuple[str, str],
     records: Iterable[Placed],
 ) -> Outcome:
-    """What must come out of these records, whatever their order of arrival."""
+    """Returns the expected outcome of these records, which may be in any order."""
     sides: tuple[list[Row], list[Row]] = ([], [])
     rejects: dict[tuple[int, int, int], str] = {}
     for side, record in records:
@@ -47,6 +47,6 @@ def expected(
 
 
 def outcome_of(fold: Fold) -> Outcome:
-    """What has come out."""
+    """Returns the actual outcome."""
     conditions = {place: reason.partition(":")[0] for place, (_, reason, _) in fold.rejects.items()}
     return Outcome(fold.rows, conditions, fold.joined)

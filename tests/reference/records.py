@@ -1,6 +1,6 @@
-"""What a source record means: a row of typed values, or a reject with its condition.
+"""Parses a source record to a row of typed values, or to a reject with its condition.
 
-Written from design.md ("Bad input") and docs/CHANGELOG-FORMAT.md, slow and obvious; the engine's parser is held to it.
+A slow and obvious implementation of docs/CHANGELOG-FORMAT.md, with which tests compare the engine's parser.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ class SourceRecord:
 
 @dataclass(frozen=True)
 class Reject:
-    """The condition of a reject, and the column that is to blame, if it is one."""
+    """The condition of a reject, and the column that caused it, if any."""
 
     condition: str
     column: str | None = None
 
 
 def meaning(record: SourceRecord, columns: Sequence[Column]) -> tuple[Any, ...] | Reject:
-    """The record's values in the order of the columns, or why it has none."""
+    """Returns the record's values in the order of the columns, or why it is rejected."""
     if record.partition > MAX_PARTITION or record.offset > MAX_OFFSET:
         return Reject("ID_OUT_OF_RANGE")
     if abs(record.timestamp) >= MAX_TIMESTAMP:
@@ -59,7 +59,7 @@ def meaning(record: SourceRecord, columns: Sequence[Column]) -> tuple[Any, ...] 
 
 
 def _fields(value: bytes) -> dict[str, list[Token]] | Reject:
-    """The object's fields; what is wrong with the whole comes before what is wrong with a column."""
+    """Returns the object's fields; errors of the whole value precede those of columns."""
     try:
         text = value.decode("utf-8")
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Folding a changelog gives the reference's tables, whatever the order of arrival, of records and of repeats."""
+"""A folded changelog equals the reference, whatever the order of source records, changelog records and repeats."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ def folded(schema: ChangelogSchema, records: list[bytes], size: int) -> Outcome:
 def test_any_order_and_any_repeats_give_the_same_tables(
     type_: JoinType, history: History, random: Random, size: int
 ) -> None:
-    """An operator that took the records in two different orders, as after a crash, and a reader that saw all of what
-    it wrote shuffled, and some of it again."""
+    """An operator processes the records in two orders, as after a crash; its output is read shuffled, with repeats."""
     schema = ChangelogSchema(*COLUMNS, type_)
     records = placed(history)
     should = expected(type_, COLUMNS, KEYS, records)
@@ -44,8 +43,8 @@ def test_any_order_and_any_repeats_give_the_same_tables(
 
 
 @pytest.mark.parametrize("type_", JoinType)
-def test_the_order_of_sending_too(type_: JoinType) -> None:
-    """Each history as it was sent, one side after the other, and the other way round."""
+def test_the_order_of_sending_does_not_matter(type_: JoinType) -> None:
+    """Each history is processed as sent, one side after the other, and in reverse."""
     schema = ChangelogSchema(*COLUMNS, type_)
     for history in sampled(50):
         records = placed(history)
@@ -55,7 +54,7 @@ def test_the_order_of_sending_too(type_: JoinType) -> None:
 
 
 def test_sampled_histories_are_many_and_always_the_same() -> None:
-    """For tests that send a good number of them at once."""
+    """Tests that send many histories at once use them."""
     some = sampled(60, number=3)
     assert some == sampled(60, number=3)
     assert len(set(some)) >= 50
@@ -63,7 +62,7 @@ def test_sampled_histories_are_many_and_always_the_same() -> None:
 
 
 def test_histories_can_share_a_topic() -> None:
-    """Apart by their keys' prefix they do not meet."""
+    """Their keys have different prefixes, so they do not match."""
     some = sampled(20)
     alone = sum(len(expected(JoinType.INNER, COLUMNS, KEYS, placed(history)).joined) for history in some)
     together = packed(some)

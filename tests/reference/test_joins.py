@@ -1,4 +1,4 @@
-"""The reference itself, on small tables written by hand from design.md."""
+"""The reference joins agree with small tables that were written by hand."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ def ids(*pairs: tuple[Row | None, Row | None]) -> set[tuple[int | None, int | No
 ANNS = [(user, account) for user in (ANN, ANN_AGAIN) for account in (EARLY, LATE, MIDDLE)]
 
 
-def test_inner_holds_one_row_per_matching_pair() -> None:
-    """Rows without a match, and those without a key, are not there."""
+def test_inner_has_one_row_for_each_match() -> None:
+    """Rows without a match, or without a key, are left out."""
     assert join(JoinType.INNER, USERS, ACCOUNTS) == ids(*ANNS)
 
 
 def test_left_adds_the_left_rows_without_a_match() -> None:
-    """With nulls on the right, a null key included."""
+    """Their right columns are null; their key may be null."""
     assert join(JoinType.LEFT, USERS, ACCOUNTS) == ids(*ANNS, (BOB, None), (NOBODY, None))
 
 
-def test_natural_holds_each_left_row_once_with_the_newest_right_row() -> None:
-    """Newest by timestamp, not by offset."""
+def test_natural_has_each_left_row_once_with_the_newest_right_row() -> None:
+    """The newest row is the one with the greatest timestamp, not offset."""
     expected = ids((ANN, LATE), (ANN_AGAIN, LATE), (BOB, None), (NOBODY, None))
     assert join(JoinType.NATURAL, USERS, ACCOUNTS) == expected
 
 
-def test_asof_holds_each_right_row_once_with_the_left_row_of_its_time() -> None:
-    """The newest one that is not after it."""
+def test_asof_has_each_right_row_once_with_the_left_row_of_its_time() -> None:
+    """It is the newest left row that is not newer than the right row."""
     expected = ids((None, EARLY), (ANN_AGAIN, LATE), (ANN, MIDDLE), (None, EVES), (None, ORPHAN))
     assert join(JoinType.ASOF, USERS, ACCOUNTS) == expected
 
 
 def test_asof_takes_a_left_row_of_the_same_time() -> None:
-    """Its timestamp is at most the right row's."""
+    """The timestamp of the left row may equal that of the right row."""
     assert join(JoinType.ASOF, [Row(0, 0, 7, "k")], [Row(0, 0, 7, "k")]) == {(0, 0)}
 
 
@@ -59,7 +59,7 @@ def test_asof_takes_a_left_row_of_the_same_time() -> None:
     ],
 )
 def test_newest_is_the_greatest_timestamp_partition_and_offset(older: Row, newer: Row) -> None:
-    """So that there is exactly one, whatever the order of arrival."""
+    """Exactly one row is the newest, whatever the order of arrival."""
     user = Row(0, 0, 0, "k")
     account = Row(0, 0, 1000, "k")
     for rows in ([older, newer], [newer, older]):
@@ -69,7 +69,7 @@ def test_newest_is_the_greatest_timestamp_partition_and_offset(older: Row, newer
 
 @pytest.mark.parametrize("type_", JoinType)
 @pytest.mark.parametrize(("key", "matches"), [("", True), (0, True), (False, True), (None, False)])
-def test_only_null_is_no_key(type_: JoinType, key: Any, matches: bool) -> None:
+def test_null_is_the_only_value_that_never_matches(type_: JoinType, key: Any, matches: bool) -> None:
     """An empty string, zero and false are ordinary keys."""
     pairs = join(type_, [Row(0, 0, 0, key)], [Row(0, 0, 0, key)])
     assert ((0, 0) in pairs) == matches

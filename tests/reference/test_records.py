@@ -1,4 +1,4 @@
-"""What a record means, case by case, as design.md ("Bad input") and the format's document say it."""
+"""Records are parsed as docs/CHANGELOG-FORMAT.md describes, case by case."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def of(value: bytes | None, columns: tuple[Column, ...] = USERS, **more: Any) ->
 
 
 def column(type_: str, spelled: str) -> Any:
-    """What a value, spelled as JSON, is in a column of that type: a value, or a condition."""
+    """Returns the value of a JSON text in a column of that type, or the condition of its reject."""
     found = of(b'{"it": ' + spelled.encode() + b"}", (Column("it", ColumnType.parse(type_)),))
     return found.condition if isinstance(found, Reject) else found[0]
 
 
 def test_fields_fill_columns() -> None:
-    """Missing ones are null, further ones are ignored, null is null, and of duplicates the last counts."""
+    """Missing ones are null, unknown ones are ignored, and the last of duplicates counts."""
     assert of(b'{"userId": "u", "age": 42}') == ("u", 42)
     assert of(b' \t\r\n{ "age":42 ,"userId"\n:"u" } ') == ("u", 42)
     assert of(b"{}") == (None, None)
@@ -87,38 +87,38 @@ def test_fields_fill_columns() -> None:
         (b'{"userId": 42}', "WRONG_TYPE"),
     ],
 )
-def test_a_record_that_is_no_row(value: bytes | None, condition: str) -> None:
-    """Its condition says what is wrong with it; the whole comes before the columns."""
+def test_a_record_that_is_rejected(value: bytes | None, condition: str) -> None:
+    """Errors of the whole value precede those of columns."""
     found = of(value)
     assert isinstance(found, Reject)
     assert found.condition == condition
 
 
 def test_a_thousand_levels_are_not_too_deep() -> None:
-    """The object itself counts as one."""
+    """The object itself counts as one level."""
     assert of(b'{"other": ' + b"[" * 999 + b"]" * 999 + b', "age": 1}') == (None, 1)
 
 
 def test_the_first_bad_column_is_named() -> None:
-    """In configured order, not in that of the record."""
+    """The first is by configured order, not by that of the record."""
     assert of(b'{"age": "no", "userId": 1}') == Reject("WRONG_TYPE", "userId")
     assert of(b'{"userId": "u", "age": 9223372036854775808}') == Reject("OUT_OF_RANGE", "age")
 
 
 def test_a_large_value_is_a_value() -> None:
-    """A megabyte is handled like a byte."""
+    """A value may have a megabyte."""
     assert of(b'{"userId": "' + b"x" * 1_000_000 + b'"}') == ("x" * 1_000_000, None)
 
 
-def test_half_a_surrogate_pair_counts_only_in_a_column() -> None:
-    """It cannot be written as UTF-8; in other values nobody needs to (in names it is no JSON at all)."""
+def test_an_unpaired_surrogate_matters_only_in_a_column() -> None:
+    """It cannot be encoded as UTF-8, which fields without a column need not be; in names it is invalid JSON."""
     assert of(b'{"other": "\\ud800"}') == (None, None)
     assert of(b'{"userId": "\\udc00\\ud800"}') == Reject("INVALID_UTF8", "userId")
     assert of(b'{"userId": "\\ud800", "userId": "u"}') == ("u", None)
 
 
-def test_columns_may_come_from_the_record() -> None:
-    """A field of the same name does not count; a key must be UTF-8."""
+def test_columns_may_be_filled_from_the_record() -> None:
+    """A field of the same name is ignored; a key must be UTF-8."""
     columns = tuple(
         Column(name, ColumnType.parse(type_), RecordField(f"kafka.{name}"))
         for name, type_ in {"timestamp": "timestamp", "partition": "int", "offset": "long", "key": "string"}.items()
@@ -132,13 +132,13 @@ def test_columns_may_come_from_the_record() -> None:
 
 
 def test_a_record_without_a_row_id_is_a_reject() -> None:
-    """Whatever its value."""
+    """This holds for every value."""
     assert of(None, offset=2**44) == of(b"{}", partition=2**19) == Reject("ID_OUT_OF_RANGE")
 
 
 @pytest.mark.parametrize("timestamp", [1_700_000_000_000_000_000, 9_223_372_036_854_775, -9_223_372_036_854_775])
-def test_a_timestamp_that_is_none_is_a_reject(timestamp: int) -> None:
-    """Somebody gave nanoseconds."""
+def test_a_timestamp_out_of_range_is_a_reject(timestamp: int) -> None:
+    """A producer may have used nanoseconds."""
     assert of(b"{}", timestamp=timestamp) == Reject("TIMESTAMP_OUT_OF_RANGE")
     assert of(b"{}", timestamp=9_223_372_036_854_774) == (None, None)
 
@@ -147,8 +147,8 @@ def test_a_timestamp_that_is_none_is_a_reject(timestamp: int) -> None:
     "type_", ["string", "boolean", "int", "long", "float", "double", "decimal(9,2)", "date", "timestamp"]
 )
 @pytest.mark.parametrize("spelled", ["{}", "[]", '{"a": 1}', "[1]"])
-def test_only_json_columns_take_objects_and_arrays(type_: str, spelled: str) -> None:
-    """For the others their type is wrong."""
+def test_only_json_columns_accept_objects_and_arrays(type_: str, spelled: str) -> None:
+    """Other columns reject them as WRONG_TYPE."""
     assert column(type_, spelled) == "WRONG_TYPE"
 
 
@@ -267,7 +267,7 @@ def test_only_json_columns_take_objects_and_arrays(type_: str, spelled: str) -> 
     ],
 )  # fmt: skip
 def test_a_value_in_a_column(type_: str, spelled: str, value: Any) -> None:
-    """Exactly what is spelled, or the condition of a reject."""
+    """The result is exactly the value as spelled, or the condition of a reject."""
     found = column(type_, spelled)
     assert found == value
     assert type(found) is type(value)
@@ -275,5 +275,5 @@ def test_a_value_in_a_column(type_: str, spelled: str, value: Any) -> None:
 
 @pytest.mark.parametrize("type_", ["string", "boolean", "int", "float", "decimal(9,2)", "date", "timestamp", "json"])
 def test_null_is_null_in_every_type(type_: str) -> None:
-    """As if the field were missing."""
+    """It is the same as a missing field."""
     assert column(type_, "null") is None

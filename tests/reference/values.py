@@ -1,4 +1,4 @@
-"""What a JSON value means in a column of each type: exactly that, or a fault."""
+"""Converts JSON values to the values of columns, exactly or not at all."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class FaultError(Exception):
 
 
 def value_of(type_: ColumnType, tokens: list[Token]) -> Any:
-    """The column's value as Arrow would give it to Python; raises FaultError."""
+    """Returns the column's value as Arrow converts it to Python; raises FaultError."""
     first = tokens[0]
     if first.text == "null":
         return None
@@ -90,7 +90,7 @@ def _finite(number: float) -> float:
 
 
 def _float32(spelled: str) -> float:
-    """The float nearest to what is spelled. By way of a double it would be rounded twice, and wrong now and then."""
+    """Returns the float nearest to a decimal text; converting to double first would round twice."""
     double = _finite(float(spelled))
     if double == 0:
         return double

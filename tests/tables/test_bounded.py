@@ -1,4 +1,4 @@
-"""Small tables keep their newest rows, and can be read like any other."""
+"""Small tables keep their newest rows, and are read like other tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COLUMNS = (Column("key", ColumnType.parse("string")), Column("n", ColumnType.par
     steps=st.lists(st.tuples(st.booleans(), st.lists(st.sampled_from("abcdefgh"), max_size=4)), max_size=12),
 )
 def test_the_newest_rows_are_kept(limit: int, steps: list[tuple[bool, list[str]]]) -> None:
-    """Appended, or put in the place of the row with the same key; as a plain list would keep them."""
+    """Rows are appended or replaced by key, as in a plain list."""
     table, model, number = BoundedTable(COLUMNS, limit), list[tuple[str | None, tuple[str, int]]](), 0
     for by_key, keys in steps:
         before, version, held = (
@@ -50,29 +50,29 @@ def test_the_newest_rows_are_kept(limit: int, steps: list[tuple[bool, list[str]]
         assert (table.extent.version > version) == bool(rows)
 
 
-def test_whoever_shows_it_is_told() -> None:
-    told: list[int] = []
-    table = BoundedTable(COLUMNS, 5, on_change=lambda: told.append(table.extent.total))
+def test_on_change_is_called_after_each_write() -> None:
+    totals: list[int] = []
+    table = BoundedTable(COLUMNS, 5, on_change=lambda: totals.append(table.extent.total))
     table.append([("a", 1), ("b", 2)])
     table.append([])
     table.put({"a": ("a", 3)})
-    assert told == [2, 3]
+    assert totals == [2, 3]
 
 
-def test_a_row_that_does_not_fit_is_refused() -> None:
+def test_a_row_that_does_not_fit_is_rejected() -> None:
     table = BoundedTable(COLUMNS, 5)
-    told: list[None] = []
-    table._on_change = lambda: told.append(None)
+    calls: list[None] = []
+    table._on_change = lambda: calls.append(None)
     with pytest.raises(ValueError, match="3 values for a table of 2 columns"):
         table.append([("a", 1), ("a", 1, 2)])
     for row in [("a", "1"), ("a", 2**63), (1, 1), (b"\xff", 1)]:
         with pytest.raises(ValueError, match=r"the column '(key|n)' cannot hold this"):
             table.put({"x": ("x", 1), "y": row})
-    assert (table.rows(), table.extent.version, told) == ([], 0, [])
+    assert (table.rows(), table.extent.version, calls) == ([], 0, [])
 
 
-def test_text_that_is_no_unicode_is_shown_as_far_as_it_is() -> None:
-    """JSON may hold half of a surrogate pair; it must not take the table from those who look at it."""
+def test_unpaired_surrogates_are_replaced() -> None:
+    """JSON may contain them, but no viewer could be sent such a text."""
     table = BoundedTable(COLUMNS, 5)
     table.append([("a\ud800b", 1), (None, None), ("ok", 2)])
     assert rows_of(table) == [("a?b", 1), (None, None), ("ok", 2)]

@@ -1,4 +1,4 @@
-"""Names flip all at once, and publications only grow."""
+"""All names flip at once, and publication numbers only grow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def tables(generation: int) -> dict[str, BoundedTable]:
 
 
 def test_names_have_tables_from_the_first_publication_on() -> None:
-    """The operators' tables are there before; publication numbers go on from where they were."""
+    """The operators' tables have theirs before; publication numbers continue from the last one."""
     catalog = Catalog(["users_ui", "accounts_ui", "final_ui"], {"logs": BoundedTable(COLUMNS, 1)}, number=41)
     assert (catalog.current.number, catalog.current.generation, list(catalog.current.tables)) == (41, 0, ["logs"])
     assert catalog.ready is False
@@ -34,8 +34,8 @@ def test_names_have_tables_from_the_first_publication_on() -> None:
     assert set(publication.tables) == set(catalog.names)
 
 
-def test_whoever_holds_a_publication_sees_one_generation() -> None:
-    """While another thread flips; numbers only grow, also over a rollback."""
+def test_a_publication_has_tables_of_one_generation() -> None:
+    """This holds while another thread flips; numbers grow even for a rollback."""
     catalog = Catalog(["users_ui", "accounts_ui", "final_ui"])
     generations = [tables(1), tables(2)]
     catalog.publish(1, generations[0])
@@ -59,8 +59,8 @@ def test_whoever_holds_a_publication_sees_one_generation() -> None:
     assert catalog.current.number == 2_001
 
 
-def test_whoever_publishes_gets_his_own_publication() -> None:
-    """Though another thread publishes at the same time."""
+def test_publish_returns_its_own_publication() -> None:
+    """This holds even if another thread publishes at the same time."""
     catalog = Catalog(["users_ui", "accounts_ui", "final_ui"])
     got: dict[int, list[tuple[int, int]]] = {1: [], 2: []}
 
@@ -79,13 +79,13 @@ def test_whoever_publishes_gets_his_own_publication() -> None:
     assert sorted(number for seen in got.values() for _, number in seen) == list(range(1, 1_001))
 
 
-def test_listeners_are_told_until_they_leave() -> None:
-    catalog, told = Catalog(["users_ui", "accounts_ui", "final_ui"]), list[int]()
-    leave = catalog.listen(lambda: told.append(catalog.current.number))
+def test_listeners_are_called_until_they_are_removed() -> None:
+    catalog, numbers = Catalog(["users_ui", "accounts_ui", "final_ui"]), list[int]()
+    remove = catalog.listen(lambda: numbers.append(catalog.current.number))
     catalog.publish(1, tables(1))
-    leave()
+    remove()
     catalog.publish(2, tables(2))
-    assert told == [1]
+    assert numbers == [1]
 
 
 def test_half_a_generation_is_not_published() -> None:

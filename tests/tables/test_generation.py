@@ -94,7 +94,7 @@ def test_folding_everything_again_changes_nothing(join: JoinType) -> None:
 
 
 @pytest.mark.parametrize("join", JoinType)
-def test_a_snapshot_gives_columns_as_it_gives_rows(join: JoinType) -> None:
+def test_columns_of_a_snapshot_agree_with_its_rows(join: JoinType) -> None:
     """Whole columns, which sorts and filters read, have the values of the rows in the order of slots."""
     schema = ChangelogSchema(*COLUMNS, join)
     for history in sampled(20):

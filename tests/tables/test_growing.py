@@ -7,7 +7,7 @@ import numpy as np
 from evertable.tables.growing import GrowingArray
 
 
-def test_values_given_out_stay_when_the_array_grows() -> None:
+def test_values_that_were_read_stay_when_the_array_grows() -> None:
     array = GrowingArray(np.int32)
     array.append(np.arange(60))
     held = array.values

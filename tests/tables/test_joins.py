@@ -1,4 +1,4 @@
-"""The joined table's index: what was written in place is told truly, or not at all."""
+"""The joins report correctly what was written in place, or that they do not know."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def matches(random: Random, count: int, rows: int) -> MatchedSlots:
 
 @pytest.mark.parametrize("join", OWNERS)
 def test_what_was_written_in_place_is_known_for_a_while(join: JoinType, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each slot that is another one since a version is listed, in order, once; or it is said that nobody knows."""
+    """Each slot that was overwritten since a version is listed once, in order, unless the version is too old."""
     monkeypatch.setattr(joins, "MAX_RECENT", 4)
     monkeypatch.setattr(joins, "MAX_RECENT_SLOTS", 25)
     random, known = Random(join.value), 0
@@ -58,8 +58,8 @@ def test_what_was_written_in_place_is_known_for_a_while(join: JoinType, monkeypa
     assert known > 1_000
 
 
-def test_a_batch_that_is_too_large_to_remember(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is forgotten at once, and what comes after it is known again."""
+def test_a_batch_that_is_too_large_to_keep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not kept, but later ones are."""
     monkeypatch.setattr(joins, "MAX_RECENT_SLOTS", 10)
     index = JOINS[JoinType.NATURAL]()
     index.add_rows(Side.LEFT, 0, 50, 1)
@@ -74,8 +74,8 @@ def test_a_batch_that_is_too_large_to_remember(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("join", JoinType)
-def test_what_was_given_out_stays(join: JoinType) -> None:
-    """Sides that a snapshot holds are not written into, also where nothing had to grow."""
+def test_what_was_read_does_not_change(join: JoinType) -> None:
+    """The sides in a snapshot are never written to, even if no array had to grow."""
     index = JOINS[join]()
     for side in Side:
         index.add_rows(side, 0, 3, 1)

@@ -18,7 +18,7 @@ KEYS = st.one_of(
 @settings(max_examples=300, deadline=None)
 @given(batches=st.lists(st.lists(KEYS, max_size=40), max_size=8))
 def test_keys_are_numbered_in_order_of_first_arrival(batches: list[list[int]]) -> None:
-    """As a dict would, repeats inside a batch included."""
+    """A batch may contain repeats."""
     numbering, model = Numbering(), dict[int, int]()
     for batch in batches:
         keys = np.array(batch, np.int64)
@@ -34,7 +34,7 @@ def test_keys_are_numbered_in_order_of_first_arrival(batches: list[list[int]]) -
 
 
 def test_many_keys_are_found_again() -> None:
-    """Dense, sparse and far apart: the index grows as they come."""
+    """The keys are dense, sparse and far apart, and the index has to grow."""
     numbering = Numbering()
     keys = np.concatenate([np.arange(50_000), (np.arange(50_000) << 44) + 2**43, np.arange(50_000) * 4096 + 2**40])
     for batch in np.array_split(keys, 37):

@@ -1,4 +1,4 @@
-"""Pieces: rows are cut so that none has more text than it may, for every kind of table."""
+"""Pieces have a limited amount of text, for every kind of table."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_pieces_are_whole_and_small(
 
 @pytest.mark.parametrize("slots", [[], [-1, -1], [4, 0, -1, 2], [0, 1, 2, 3, 4]])
 def test_slots_without_a_row_have_no_text(slots: list[int]) -> None:
-    """As those of a joined row without a match; in any order, from several pieces of a store."""
+    """A joined row without a match has such a slot; slots are in any order, from several pieces of a store."""
     store = RowStore(schema_of(COLUMNS))
     for number in range(5):
         texts = ["x" * number] * 10

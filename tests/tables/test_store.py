@@ -1,4 +1,4 @@
-"""A store has the rows of a list, in few pieces."""
+"""A store returns rows as a list would, from few pieces."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from evertable.tables.store import RowStore
 
 @settings(max_examples=200, deadline=None)
 @given(data=st.data())
-def test_a_store_gives_rows_by_slot(data: st.DataObject) -> None:
-    """In any order, repeated, nulls for -1; rows taken before an append stay as they are."""
+def test_a_store_returns_rows_by_slot(data: st.DataObject) -> None:
+    """Slots may be in any order and repeat, -1 is null; rows that were read before an append do not change."""
     schema = pa.schema([("number", pa.int64()), ("text", pa.string())])
     store, model = RowStore(schema), list[dict[str, Any]]()
     held = store.rows()
@@ -38,7 +38,7 @@ def test_a_store_gives_rows_by_slot(data: st.DataObject) -> None:
 
 
 def test_a_store_has_few_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However small the batches are; none gets larger than it may, in rows or in bytes."""
+    """This holds for small batches too; no piece exceeds its limit."""
     monkeypatch.setattr(store_module, "MAX_BYTES", 10_000)
     schema = pa.schema([("text", pa.string())])
     store, random = RowStore(schema), Random(1)
@@ -50,8 +50,8 @@ def test_a_store_has_few_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [len(text) for text in store.rows().column(0).to_pylist()] == sizes
 
 
-def test_pieces_have_so_many_rows_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Merging a large piece would cost more the larger it is; one batch may be larger."""
+def test_pieces_have_a_maximum_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Merging large pieces would be slow."""
     monkeypatch.setattr(store_module, "MAX_ROWS", 100)
     schema = pa.schema([("number", pa.int64())])
     store, random, total = RowStore(schema), Random(2), 0

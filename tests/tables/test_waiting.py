@@ -11,8 +11,8 @@ from evertable.tables.waiting import Matches, WaitingMatches
 
 @settings(max_examples=300, deadline=None)
 @given(steps=st.lists(st.tuples(st.booleans(), st.lists(st.integers(0, 12), max_size=8)), max_size=15))
-def test_matches_wait_until_their_row_comes(steps: list[tuple[bool, list[int]]]) -> None:
-    """Each is released once, with the row it waited for, and no other."""
+def test_matches_wait_until_their_row_is_added(steps: list[tuple[bool, list[int]]]) -> None:
+    """Each is released once, with the row that it waited for."""
     waiting, model, number = WaitingMatches(), dict[int, list[int]](), 0
     for adds, ids in steps:
         if adds:

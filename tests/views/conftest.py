@@ -1,4 +1,4 @@
-"""Property tests here have no deadline: other processes may have the cores."""
+"""Disables the deadline of property tests, as other processes may use the cores."""
 
 from __future__ import annotations
 

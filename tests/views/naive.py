@@ -1,4 +1,4 @@
-"""What a view shows, worked out row by row in plain Python: slow and obvious."""
+"""Computes the rows of a view in plain Python, slowly and obviously."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Naive:
     def order(
         self, rows: Sequence[Row], sort: Sequence[str], where: Expression | None, newest_first: bool
     ) -> list[int]:
-        """The numbers of the rows that pass, in order."""
+        """Returns the indexes of the rows that pass, in order."""
         shown = [i for i, row in enumerate(rows) if where is None or self.truth(where, row) is True]
         if newest_first:
             shown.reverse()
@@ -105,7 +105,7 @@ class Naive:
 
 
 def _as(value: Decimal | str | bool, kind: Kind) -> Any:
-    """A literal as a value of this kind."""
+    """Converts a literal to a value of this kind."""
     match kind:
         case Kind.FLOAT:
             with np.errstate(over="ignore"):
@@ -122,7 +122,7 @@ def _as(value: Decimal | str | bool, kind: Kind) -> Any:
 
 
 def folded(text: str) -> str:
-    """Without case, character by character."""
+    """Returns a text without case, character by character."""
     return "".join(c.casefold() if len(c.casefold()) == 1 else c.lower() if len(c.lower()) == 1 else c for c in text)
 
 

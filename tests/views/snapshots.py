@@ -1,4 +1,4 @@
-"""A snapshot of given rows, whose columns come in chunks that differ and do not begin at a buffer's beginning."""
+"""A snapshot whose columns have different chunks, which do not start where their buffers do."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ NUMBERS = frozenset({Kind.INT, Kind.LONG, Kind.FLOAT, Kind.DOUBLE, Kind.DECIMAL}
 ODD_NUMBERS = [Decimal(text) for text in "0 -0 0.5 1e30 -1e30 1e400 -1e400 1e-400 0.1 9223372036854775807.5".split()]
 ODD_NUMBERS += [Decimal(2**63 + i) for i in (-1, 0, 1)] + [Decimal(-(2**63) + i) for i in (-1, 0, 1)]
 
-# A few values that come often, so that rows tie and literals meet them.
+# A few values that are drawn often, so that rows tie and are equal to literals.
 COMMON: dict[Kind, list[Any]] = {
     Kind.STRING: ["", "a", "A", "a\0", "ab", "aaaaaaaab", "aaaaaaaaB", "aaaaaaaa", "Äß", "ſKσς\n", "😀", "\uffff"],
     Kind.JSON: ["{}", '{"a": 1}', "[]"],
@@ -107,7 +107,7 @@ def cells(column: Column) -> st.SearchStrategy[Any]:
 
 @st.composite
 def trees(draw: st.DrawFn, columns: tuple[Column, ...], depth: int = 3) -> Expression:
-    """A filter that fits the columns."""
+    """Filters that fit the columns."""
     shape = draw(st.sampled_from([Not, And, Or, None, None, None])) if depth else None
     if shape is None:
         return draw(predicates(draw(st.sampled_from(columns)), columns))
@@ -148,7 +148,7 @@ PARTS = (st.sampled_from(COMMON[Kind.STRING]) | texts).flatmap(
 
 @cache
 def literals(column: ColumnType) -> st.SearchStrategy[Literal]:
-    """Literals that fit a column, most of them near what it may hold."""
+    """Literals that fit a column, most of them near its values."""
     some = st.sampled_from(COMMON[column.kind]) | values(column).filter(lambda value: value is not None)
     if column.kind in NUMBERS:
         near = st.builds(

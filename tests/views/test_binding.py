@@ -1,4 +1,4 @@
-"""A filter is bound to a table's columns: what does not fit is an error, or all null after a swap."""
+"""A filter is bound to a table's columns; what does not fit is an error, or null after a swap."""
 
 from __future__ import annotations
 
@@ -87,14 +87,14 @@ def test_what_only_looks_like_a_time_is_an_error(text: str) -> None:
         bound(f"seen = '{text}'")
 
 
-def test_a_time_at_the_calendar_s_ends_may_have_a_zone() -> None:
-    """Its moment is beyond what Python's datetime holds, and compares all the same."""
+def test_a_time_at_the_limits_of_the_calendar_may_have_a_zone() -> None:
+    """Its UTC time is outside of Python's datetime, but still compares."""
     assert bound("seen between '0001-01-01T00:00+14:00' and '9999-12-31T23:59-14:00'")
     assert bound("seen in ('0001-01-01T00:00+14:00', '9999-12-31T23:59-14:00')")
 
 
 def test_longs_and_decimals_compare_exactly() -> None:
-    """Doubles could not tell these apart."""
+    """As doubles, these would be equal."""
     now = columns(a="long", b="long", c="decimal(38,1)", d="decimal(38,20)", e="int")
     one, more = 2**53, Decimal("0.00000000000000000001")
     row = (one, one + 1, Decimal(one + 1), Decimal("1.00000000000000000001"), 1)
@@ -104,7 +104,7 @@ def test_longs_and_decimals_compare_exactly() -> None:
 
 
 def test_a_decimal_equals_the_double_of_the_same_digits() -> None:
-    """Each is taken as the nearest double."""
+    """A decimal is compared as the nearest double."""
     now = columns(a="decimal(10,2)", b="double", c="decimal(38,38)")
     cents = [Decimal(i * 7919) / 100 for i in range(-500, 500)]
     rows = [(value, float(value), value / 10**9) for value in cents]
@@ -124,7 +124,7 @@ def test_after_a_swap_a_missing_column_is_all_null() -> None:
 
 
 def test_after_a_swap_a_column_of_another_type_is_all_null_everywhere() -> None:
-    """Also where the filter names it in a way that would still fit."""
+    """It is null even in predicates that would fit its new type."""
     now = columns(age="string")
     for text in ("age > 5 or age is null", "age is null or age > 5"):
         where = bound(text, now, missing_ok=True)
@@ -133,7 +133,7 @@ def test_after_a_swap_a_column_of_another_type_is_all_null_everywhere() -> None:
     assert bound("age is null", now, missing_ok=True).missing == ()
 
 
-def test_of_two_compared_columns_the_missing_one_is_named() -> None:
+def test_the_missing_one_of_two_compared_columns_is_named() -> None:
     now = columns(age="long", name="string")
     assert bound("age > limit", now, missing_ok=True).missing == ("limit",)
     assert bound("limit > age", now, missing_ok=True).missing == ("limit",)
@@ -149,7 +149,7 @@ def test_nothing_is_missing_where_all_fits() -> None:
 @settings(max_examples=300)
 @given(cases())
 def test_a_filter_on_a_table_without_some_columns_sees_nulls_in_them(case: Case) -> None:
-    """Which is what plain Python finds where every such value is null."""
+    """The result is that of plain Python if every such value is null."""
     if case.where is not None:
         left = case.columns[1:]
         rows = [row[1:] for row in case.rows]

@@ -1,4 +1,4 @@
-"""Case does not count for text operators, and their work can be stopped between two pieces."""
+"""Text operators ignore case, and can be stopped between two pieces."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def total(text: str, where: str) -> int:
     return len(Query.parse(View(filter=where)).bind(COLUMNS).order(snapshot))
 
 
-def test_letters_fold_as_the_reference_says() -> None:
-    """Latin, Greek and Cyrillic, with the Turkish i's, which have no other case."""
+def test_letters_are_equal_as_in_the_reference() -> None:
+    """They are Latin, Greek and Cyrillic, with the Turkish i's, which have no other case."""
     ours, theirs = dict[str, list[str]](), dict[str, list[str]]()
     for letter in LETTERS:
         ours.setdefault(casefold_text(letter), []).append(letter)
@@ -59,13 +59,13 @@ def test_text_operators(operator: str, text: str, part: str, fits: bool) -> None
 @pytest.mark.parametrize("operator", ["contains", "starts with", "ends with"])
 def test_a_part_has_a_limit(operator: str) -> None:
     parse(f"text {operator} '{'x' * 500}'")
-    with pytest.raises(FilterError, match=f"at most 500 characters after '{operator}', found 501") as refused:
+    with pytest.raises(FilterError, match=f"at most 500 characters after '{operator}', found 501") as rejected:
         parse(f"id = 1 or text {operator} '{'x' * 501}'")
-    assert refused.value.position == len(f"id = 1 or text {operator} ")
+    assert rejected.value.position == len(f"id = 1 or text {operator} ")
 
 
 def test_work_can_be_stopped_between_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pieces are cut by rows and by text, and each predicate on each of them is a chance to stop."""
+    """Pieces are limited by rows and by text; the check is called for each predicate on each piece."""
     monkeypatch.setattr(columns_module, "MAX_ROWS", 100)
     monkeypatch.setattr(columns_module, "MAX_BYTES", 10_000)
     rows = [(number, "x" * (5_000 if number < 10 else 1)) for number in range(1_000)]

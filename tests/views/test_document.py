@@ -1,4 +1,4 @@
-"""docs/FILTERS.md and the code say the same: every example is evaluated."""
+"""docs/FILTERS.md agrees with the code: every example is evaluated."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _READ: dict[Kind, Callable[[str], Any]] = {
 
 
 def tables() -> list[list[list[str]]]:
-    """The cells of all tables of the document, their heads included."""
+    """Returns the cells of all tables of the document, with headings."""
     found = re.findall(r"(?:^\|.*\n)+", DOCUMENT, re.MULTILINE)
     return [[[cell.strip() for cell in line.strip("|").split("|")] for line in each.splitlines()] for each in found]
 
@@ -51,7 +51,7 @@ def _row(columns: list[Column], cells: list[str]) -> tuple[Any, ...]:
 
 
 def examples() -> list[tuple[str, str]]:
-    """Each filter and the rows that the document says it shows."""
+    """Returns each filter of the document, and the rows that it shows."""
     found = [(m[1], m[2]) for m in re.finditer(r"`([^`]+)` shows row (\d)", DOCUMENT)]
     for head, _, *lines in tables():
         if "rows" in head:
@@ -66,12 +66,12 @@ def shown(text: str) -> str:
 
 
 @pytest.mark.parametrize(("text", "rows"), examples(), ids=[text for text, _ in examples()])
-def test_an_example_shows_the_rows_it_says(text: str, rows: str) -> None:
+def test_an_example_shows_the_documented_rows(text: str, rows: str) -> None:
     assert shown(text) == rows
 
 
 def test_there_are_examples_of_everything() -> None:
-    """Every keyword and every symbol of the language is in an example or the first line."""
+    """Every keyword is in an example."""
     texts = " ".join(text.lower() for text, _ in examples())
     assert {word for word in KEYWORDS if not re.search(rf"\b{word}\b", texts)} == set()
     assert len(examples()) >= 40
@@ -82,7 +82,7 @@ def test_the_first_filter_fits_the_rows() -> None:
     assert shown(text) == "1"
 
 
-def test_equal_null_is_refused() -> None:
+def test_equal_null_is_rejected() -> None:
     with pytest.raises(FilterError, match="'is null' finds nulls"):
         shown("age = null")
 

@@ -1,4 +1,4 @@
-"""Rows come in the order that a view asks for; pages of random tables are in test_views.py."""
+"""Rows have the order that a view requests; test_views.py tests pages of random tables."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def test_sort_entries_name_columns() -> None:
     assert resolve_sort(["b", "-a"], named("a", "b")) == ((SortKey(1), SortKey(0, True)), ())
 
 
-def test_an_entry_that_is_a_column_s_name_is_that_column() -> None:
-    """Also where it begins with a minus; one more minus makes it descending."""
+def test_an_entry_equal_to_a_column_name_is_that_column() -> None:
+    """The name may begin with a minus; another minus makes it descending."""
     both = named("x", "-x")
     assert resolve_sort(["-x"], both) == ((SortKey(1),), ())
     assert resolve_sort(["--x"], both) == ((SortKey(1, True),), ())
@@ -45,11 +45,11 @@ def test_an_entry_that_is_a_column_s_name_is_that_column() -> None:
 
 
 def test_a_column_counts_once() -> None:
-    """Sorting by it again changes nothing."""
+    """The second entry has no effect."""
     assert resolve_sort(["a", "-a", "a"], named("a")) == ((SortKey(0),), ())
 
 
-def test_of_columns_with_one_name_the_first_counts() -> None:
+def test_the_first_of_columns_with_one_name_counts() -> None:
     assert resolve_sort(["a"], named("a", "a")) == ((SortKey(0),), ())
 
 
@@ -64,29 +64,29 @@ def test_of_columns_with_one_name_the_first_counts() -> None:
     ],
 )
 def test_an_entry_that_names_no_column_is_an_error(entry: str, what: str) -> None:
-    with pytest.raises(ColumnNotFoundError) as refused:
+    with pytest.raises(ColumnNotFoundError) as rejected:
         resolve_sort([entry], named("balance", "age"))
-    assert refused.value.what == what
+    assert rejected.value.what == what
 
 
 def test_after_a_swap_entries_that_name_no_column_are_reported() -> None:
     assert resolve_sort(["-gone", "a", "gone"], named("a"), missing_ok=True) == ((SortKey(0),), ("gone",))
 
 
-def test_without_sort_rows_come_as_they_arrived() -> None:
+def test_without_sort_rows_are_ordered_by_arrival() -> None:
     snapshot = ChunkedSnapshot(columns(x="long"), [(1,), (2,), (3,)], first=40)
     assert order(snapshot).tolist() == [40, 41, 42]
     assert order(snapshot, newest_first=True).tolist() == [42, 41, 40]
 
 
-def test_ties_come_as_they_arrived_or_newest_first() -> None:
+def test_ties_are_ordered_by_arrival_or_newest_first() -> None:
     assert ordered("long", [1, 0, 1, 0]) == [1, 3, 0, 2]
     assert ordered("long", [1, 0, 1, 0], descending=True) == [0, 2, 1, 3]
     assert ordered("long", [1, 0, 1, 0], newest_first=True) == [3, 1, 2, 0]
     assert ordered("long", [1, 0, 1, 0], descending=True, newest_first=True) == [2, 0, 3, 1]
 
 
-def test_nulls_come_last_either_way() -> None:
+def test_nulls_are_last_in_both_directions() -> None:
     assert ordered("string", [None, "b", None, "a"]) == [3, 1, 0, 2]
     assert ordered("string", [None, "b", None, "a"], descending=True) == [1, 3, 0, 2]
     assert ordered("long", [None, 2, None, 1], descending=True, newest_first=True) == [1, 3, 2, 0]
@@ -104,7 +104,7 @@ def test_both_zeros_tie() -> None:
 
 
 def test_text_sorts_by_code_point() -> None:
-    """Capitals before small letters, an astral character behind the last of the basic plane, shorter before longer."""
+    """Capitals are before small letters, astral characters after the basic plane, shorter texts before longer ones."""
     assert ordered("string", ["b", "B", "\uffff", "😀", "a\0", "a", ""]) == [6, 1, 5, 4, 0, 2, 3]
 
 
@@ -117,8 +117,8 @@ def test_a_filter_is_applied_before_the_sort() -> None:
     assert order(snapshot, (), bind(tree, columns_), newest_first=True).tolist() == [13, 12, 10]
 
 
-def test_of_many_rows_few_may_pass() -> None:
-    """Then only those are taken, rather than whole columns."""
+def test_few_of_many_rows_may_pass() -> None:
+    """Then only those rows are taken, instead of whole columns."""
     columns_ = columns(x="long", name="string")
     rows = [(i % 5, None if i % 3 else f"name {i % 2}") for i in range(300)]
     tree = parse("name ends with '1' and x in (1, 4)")
@@ -130,20 +130,20 @@ def test_of_many_rows_few_may_pass() -> None:
     assert slots.tolist() == [i + 10 for i in sorted(passing, key=lambda i: (-rows[i][0], -i))]
 
 
-def test_each_column_is_asked_for_once() -> None:
-    """A joined table has to gather them."""
-    asked: list[int] = []
+def test_each_column_is_read_once() -> None:
+    """Reading a column of a joined table is expensive."""
+    read: list[int] = []
 
     class Counting(ChunkedSnapshot):
         def column(self, index: int) -> pa.ChunkedArray:
-            asked.append(index)
+            read.append(index)
             return super().column(index)
 
     columns_ = columns(x="long", y="long", unused="long")
     tree = parse("x between 1 and 9 and x != 5 and (x > y or y is null)")
     assert tree is not None
     order(Counting(columns_, [(2, 1, 0), (3, None, 0)]), (SortKey(0), SortKey(1)), bind(tree, columns_))
-    assert sorted(asked) == [0, 1]
+    assert sorted(read) == [0, 1]
 
 
 def test_an_empty_table_has_an_order() -> None:
@@ -153,10 +153,10 @@ def test_an_empty_table_has_an_order() -> None:
 
 @settings(max_examples=300)
 @given(st.lists(st.none() | texts | st.text("aé\0", max_size=20), max_size=40), texts, st.booleans(), st.booleans())
-def test_texts_with_a_common_beginning_sort_as_in_python(
+def test_texts_with_a_common_prefix_sort_as_in_python(
     ends: list[str | None], beginning: str, descending: bool, newest_first: bool
 ) -> None:
-    """Eight bytes decide most comparisons, from where the texts begin to differ; the rest is compared in full."""
+    """Most comparisons take eight bytes after the common prefix; the others compare whole texts."""
     values = [None if end is None else beginning + end for end in ends]
     arrived = list(enumerate(values))[:: -1 if newest_first else 1]
     known = [(i, value) for i, value in arrived if value is not None]
@@ -167,7 +167,7 @@ def test_texts_with_a_common_beginning_sort_as_in_python(
 
 @pytest.mark.parametrize("texts_", [3, 300, 20_000], ids=["few", "many", "all different"])
 def test_a_large_sort_is_stable(texts_: int) -> None:
-    """Texts that recur are sorted in another way than those that differ; nulls come last in all."""
+    """Columns of few different texts are sorted by another method; nulls are last in both."""
     draw = random.Random(1)
     choices = [None, *(f"customer {draw.randrange(10**40):040}" for _ in range(texts_))]
     rows = [(draw.choice(choices), i % 7) for i in range(20_000)]
@@ -186,7 +186,7 @@ def test_a_large_sort_is_stable(texts_: int) -> None:
 
 
 def test_text_columns_may_hold_any_chunks() -> None:
-    """None at all, empty ones, and some that begin within a buffer."""
+    """They may have none, empty ones, and some that start within a buffer."""
     pieces = pa.array(["skip", "b", None, "a"])
     column = pa.chunked_array([pieces[1:], pieces[:0], pieces[3:]])
 

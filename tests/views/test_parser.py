@@ -1,4 +1,4 @@
-"""A filter's text becomes a tree, or an error that says what was expected and where."""
+"""A filter is parsed to a tree, or to an error with what was expected and where."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def read(text: str) -> Expression | FilterError | None:
 
 
 def tree_or_error(text: str) -> None:
-    """Reading a text ends with a tree, with nothing, or with a FilterError that says all it should."""
+    """Parses a text, and checks that a FilterError has what was expected and a position."""
     found = read(text)
     if isinstance(found, FilterError):
         assert 0 <= found.position <= len(text)
@@ -78,7 +78,7 @@ def tree_or_error(text: str) -> None:
         ("x between 1 and y and a = 1", And((Between(X, Number(Decimal(1)), ColumnName("y")), A))),
     ],
 )
-def test_a_filter_is_read_as_the_grammar_says(text: str, tree: Expression | None) -> None:
+def test_a_filter_is_parsed_by_the_grammar(text: str, tree: Expression | None) -> None:
     assert parse(text) == tree
 
 
@@ -122,7 +122,7 @@ def test_a_filter_is_read_as_the_grammar_says(text: str, tree: Expression | None
         ("a = 1 " + "b" * 40, 6, f"expected 'and', 'or' or the end after '1', found '{'b' * 30}…'"),
     ],
 )
-def test_an_error_says_what_was_expected_and_where(text: str, position: int, what: str) -> None:
+def test_an_error_has_what_was_expected_and_where(text: str, position: int, what: str) -> None:
     with pytest.raises(FilterError) as refused:
         parse(text)
     assert (refused.value.position, refused.value.what) == (position, what)
@@ -130,7 +130,7 @@ def test_an_error_says_what_was_expected_and_where(text: str, position: int, wha
 
 @pytest.mark.parametrize("opening", ["(", "not ", "(not ", "not("])
 def test_nesting_has_a_limit(opening: str) -> None:
-    """As deep as it is allowed to be, and not a step deeper; never Python's own limit."""
+    """The limit is exact, and below Python's recursion limit."""
     closing = ")" * opening.count("(")
     steps = MAX_DEPTH // len(opening.replace("not", "n").replace(" ", ""))
     assert parse(opening * steps + "a = 1" + closing * steps) is not None
@@ -152,7 +152,7 @@ def test_a_filter_of_more_characters_than_allowed_is_too_long() -> None:
 
 
 def test_positions_do_not_make_filters_differ() -> None:
-    """Two ways to write a filter share their work; each tree knows the places in its own text."""
+    """Trees are equal although they have the positions of their own texts."""
     first, second = parse("a = 1"), parse("  a=1")
     assert first == second
     assert hash(first) == hash(second)
@@ -166,7 +166,7 @@ def test_one_and_true_make_filters_differ() -> None:
 
 @settings(max_examples=300)
 @given(trees(COLUMNS, depth=4))
-def test_a_printed_tree_is_read_as_the_same_tree(tree: Expression) -> None:
+def test_a_printed_tree_is_parsed_to_the_same_tree(tree: Expression) -> None:
     assert parse(str(tree)) == tree
 
 
@@ -185,7 +185,7 @@ def test_any_words_are_a_filter_or_an_error(words: list[str], between: str) -> N
 @settings(max_examples=500)
 @given(trees(COLUMNS[:3]), st.data())
 def test_a_filter_with_a_mistake_is_a_filter_or_an_error(tree: Expression, data: st.DataObject) -> None:
-    """A piece of a right filter is taken out, doubled, or replaced by something else."""
+    """A part of a valid filter is removed, repeated or replaced."""
     text = str(tree)
     begin = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(begin, min(begin + 5, len(text))))

@@ -1,4 +1,4 @@
-"""A query is what viewers can share of a view; it is read once and bound to each table."""
+"""A query is what viewers can share of a view; it is parsed once and bound to each table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OTHERS = (Column.parse("name", "string"),)
 
 
 def test_equal_queries_can_be_shared() -> None:
-    """Columns, offset, limit and the way a filter is spaced do not matter."""
+    """Columns, offset, limit and the blanks of a filter do not matter."""
     one = Query.parse(View(sort=("name",), filter="balance > 1", offset=5, columns=("name",)))
     other = Query.parse(View(sort=("name",), filter="balance  >  1.0", limit=3))
     assert one == other
@@ -26,7 +26,7 @@ def test_equal_queries_can_be_shared() -> None:
     assert one != Query.parse(View(sort=("name",), filter="balance > 1", newest_first=True))
 
 
-def test_a_filter_that_cannot_be_read_is_an_error_before_any_table_is_there() -> None:
+def test_an_invalid_filter_is_an_error_before_there_is_a_table() -> None:
     with pytest.raises(FilterError, match="expected a value"):
         Query.parse(View(filter="balance >"))
     with pytest.raises(FilterTooLongError):
@@ -53,12 +53,12 @@ def test_a_query_without_sort_and_filter_is_plain() -> None:
     assert not Query.parse(View(filter="name is null")).bind(COLUMNS).plain
 
 
-def test_a_query_whose_sort_columns_are_gone_is_plain() -> None:
+def test_a_query_without_any_of_its_sort_columns_is_plain() -> None:
     assert Query.parse(View(sort=("balance",))).bind(OTHERS, missing_ok=True).plain
 
 
 def test_an_order_holds_slots_of_the_table() -> None:
-    """They are what the table is read by, also once its first rows have made room."""
+    """The table is read by them, even after its first rows were dropped."""
     table = BoundedTable(COLUMNS, limit=3)
     table.append([("a", 1.0), ("b", 5.0), ("c", None), ("d", 7.0), ("e", 6.0)])
     bound = Query.parse(View(sort=("-balance",), filter="name != 'd'")).bind(table.columns)
@@ -67,7 +67,7 @@ def test_an_order_holds_slots_of_the_table() -> None:
     assert table.take(slots, [0]).to_pydict() == {"name": ["e", "c"]}
 
 
-def test_a_view_shows_all_columns_or_those_it_names() -> None:
+def test_a_view_shows_all_columns_or_those_that_it_names() -> None:
     assert columns_of(View(), COLUMNS) == ((0, 1), ())
     assert columns_of(View(columns=("balance", "name")), COLUMNS) == ((1, 0), ())
     assert columns_of(View(columns=()), COLUMNS) == ((), ())
@@ -77,14 +77,14 @@ def test_a_column_that_is_named_twice_is_shown_once() -> None:
     assert columns_of(View(columns=("balance", "name", "balance")), COLUMNS) == ((1, 0), ())
 
 
-def test_a_column_that_is_not_there_is_an_error() -> None:
-    with pytest.raises(ColumnNotFoundError) as refused:
+def test_an_unknown_column_is_an_error() -> None:
+    with pytest.raises(ColumnNotFoundError) as rejected:
         columns_of(View(columns=("name", "balanse")), COLUMNS)
-    assert refused.value.what == "There is no column 'balanse' to show; did you mean 'balance'?"
+    assert rejected.value.what == "There is no column 'balanse' to show; did you mean 'balance'?"
 
 
-def test_after_a_swap_columns_that_are_gone_are_left_out() -> None:
-    """All are shown if none of those named is left, rather than an empty page."""
+def test_after_a_swap_missing_columns_are_left_out() -> None:
+    """If none of the named columns remains, all are shown instead of an empty page."""
     assert columns_of(View(columns=("balance", "name")), OTHERS, missing_ok=True) == ((0,), ("balance",))
     assert columns_of(View(columns=("balance", "age")), OTHERS, missing_ok=True) == ((0,), ("balance", "age"))
     assert columns_of(View(columns=()), OTHERS, missing_ok=True) == ((), ())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,13 +40,8 @@ def find_backlog(
     A partition may begin or end with a transaction marker, an aborted transaction or a gap, so the first and the last
     record are read, not computed. Raises TopicNotFoundError or KafkaUnreachableError.
     """
-    consumer = GrouplessConsumer(properties, _PROBING)
-    try:
-        return _BacklogProbe(consumer, topic, timeout_s).backlog(start)
-    except KafkaException as error:
-        raise consumer.error(error.args[0], topic) from error
-    finally:
-        consumer.close()
+    with _probe(properties, topic, timeout_s) as probe:
+        return probe.backlog(start)
 
 
 def find_last_records(
@@ -57,13 +53,8 @@ def find_last_records(
     timeout_s: float = 30.0,
 ) -> dict[int, int]:
     """Returns the offset of the last readable record in [begins, ends), by partition; not if it has none."""
-    consumer = GrouplessConsumer(properties, _PROBING)
-    try:
-        return _BacklogProbe(consumer, topic, timeout_s).last_records(begins, ends)
-    except KafkaException as error:
-        raise consumer.error(error.args[0], topic) from error
-    finally:
-        consumer.close()
+    with _probe(properties, topic, timeout_s) as probe:
+        return probe.last_records(begins, ends)
 
 
 def partitions_with_records(
@@ -75,9 +66,15 @@ def partitions_with_records(
     timeout_s: float = 30.0,
 ) -> set[int]:
     """Returns the partitions that have a readable record in [begins, ends)."""
+    with _probe(properties, topic, timeout_s) as probe:
+        return probe.with_records(begins, ends)
+
+
+@contextmanager
+def _probe(properties: Mapping[str, Any], topic: str, timeout_s: float) -> Iterator[_BacklogProbe]:
     consumer = GrouplessConsumer(properties, _PROBING)
     try:
-        return _BacklogProbe(consumer, topic, timeout_s).with_records(begins, ends)
+        yield _BacklogProbe(consumer, topic, timeout_s)
     except KafkaException as error:
         raise consumer.error(error.args[0], topic) from error
     finally:
@@ -107,8 +104,8 @@ class _BacklogProbe(Probe):
     def last_records(self, begins: Mapping[int, int], ends: Mapping[int, int]) -> dict[int, int]:
         bounds = self._bounds(begins.keys() & ends.keys())
         first = {partition: max(low, begins[partition]) for partition, (low, _) in bounds.items()}
-        behind = {partition: min(high, ends[partition]) for partition, (_, high) in bounds.items()}
-        return {partition: span.last for partition, span in self._spans(first, behind).items()}
+        after = {partition: min(high, ends[partition]) for partition, (_, high) in bounds.items()}
+        return {partition: span.last for partition, span in self._spans(first, after).items()}
 
     def _starts_at(self, timestamp: int, ends: Mapping[int, int]) -> dict[int, int]:
         asked = [TopicPartition(self._topic, partition, timestamp) for partition in ends]

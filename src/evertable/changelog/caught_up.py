@@ -35,7 +35,7 @@ class SourcePositions:
 
     @property
     def ends(self) -> dict[SourcePartition, int]:
-        """The offset behind the last record that was read, by source partition."""
+        """The offset after the last record that was read, by source partition."""
         return dict(self._ends)
 
     def add(self, changes: Changes) -> None:

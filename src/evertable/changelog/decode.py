@@ -50,9 +50,7 @@ class Decoder:
 
         kind, side = header["kind"], header["side"]
         is_row, is_reject = kind == _ROW, kind == _REJECT
-        tails = (
-            block.starts + HEADER.itemsize
-        )  # where a record's matches begin; decode_rows moves it behind the columns
+        tails = block.starts + HEADER.itemsize  # where the matches begin; decode_rows moves it after the columns
         left, right = (
             decode_rows(block, layout, np.flatnonzero(is_row & (side == int(at))), tails)
             for at, layout in zip(Side, self.schema.layouts, strict=True)

@@ -1,4 +1,4 @@
-"""Row ids: a source record's partition and offset in one number that sorts like the pair."""
+"""Row ids: a source record's partition and offset in one number that sorts by both."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class ChangelogReader:
         self._assign()
 
     def end(self) -> dict[int, int]:
-        """Returns the offset behind the last record, by partition of the changelog."""
+        """Returns the offset after the last record, by partition of the changelog."""
         return {
             partition: self._consumer.bounds(self.topic, partition, self._timeout_s)[1] for partition in self._positions
         }

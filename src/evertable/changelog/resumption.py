@@ -13,7 +13,7 @@ _NEXT = "The generation is rebuilt; check the disks of the Kafka that keeps it."
 
 @dataclass(frozen=True)
 class ChangelogEnd:
-    """The id of a changelog topic at some moment, and the offset behind its last record, by partition."""
+    """The id of a changelog topic at some moment, and the offset after its last record, by partition."""
 
     topic_id: str | None
     ends: Mapping[int, int]
@@ -39,16 +39,16 @@ class ResumeCheck:
     def is_read(self, positions: Mapping[int, int], shown: Mapping[tuple[Side, int], int]) -> bool:
         """Whether the changelog has been read to where it ended at the start.
 
-        ``shown`` has, by source partition, the offset behind the last record that was read. Raises ChangelogError if a
+        ``shown`` has, by source partition, the offset after the last record that was read. Raises ChangelogError if a
         committed record is missing, because the query will not write it again.
         """
         if any(positions.get(partition, 0) < end for partition, end in self.end.ends.items()):
             return False
         for (side, partition), last in sorted(self.committed.items()):
-            if (behind := shown.get((side, partition), 0)) <= last:
+            if (end := shown.get((side, partition), 0)) <= last:
                 raise ChangelogError(
                     f"The changelog is incomplete: the query has committed offset {last} of partition {partition} of "
-                    f"the {side.name.lower()} topic, but the changelog has it up to offset {behind - 1} only.",
+                    f"the {side.name.lower()} topic, but the changelog has it up to offset {end - 1} only.",
                     _NEXT,
                 )
         return True

@@ -21,7 +21,7 @@ _TS_TYPE = schema_of([TIMESTAMP]).types[0]
 class SourceTable:
     """The rows of one source, which are added and never changed.
 
-    ``with_ts`` stores the records' timestamps as one more column, behind those that are shown.
+    ``with_ts`` stores the records' timestamps as one more column, after those that are shown.
     """
 
     def __init__(self, columns: Sequence[Column], lock: AbstractContextManager[Any], *, with_ts: bool) -> None:

@@ -12,9 +12,7 @@ import pyarrow.compute as pc
 
 _PREFIX = 8  # bytes in one number
 _PREFIXES = 3  # most names differ in fewer bytes
-_KEPT = np.array(
-    [2**64 - 2 ** (64 - 8 * count) for count in range(_PREFIX + 1)], np.uint64
-)  # mask by the number of bytes kept
+_KEPT = np.array([2**64 - 2 ** (64 - 8 * count) for count in range(_PREFIX + 1)], np.uint64)  # by bytes kept
 _LONG_DIGITS = 18  # decimal digits that always fit into a long
 _SAMPLE, _FEW = 4_096, 256  # texts recur if a sample of this size has at most so many different ones
 
@@ -50,7 +48,7 @@ def _ranks(text: pa.LargeStringArray) -> pa.Array:
 
 
 def _prefixes(text: pa.LargeStringArray) -> list[pa.Array]:
-    """Returns the bytes behind the common prefix, eight to a number."""
+    """Returns the bytes after the common prefix, eight to a number."""
     skip = _common(text)
     offsets = np.frombuffer(text.buffers()[1], np.int64)[text.offset :][: len(text) + 1]
     begin, end = int(offsets[0]), int(offsets[-1])

@@ -19,7 +19,7 @@ from evertable.views.filters.tree import Literal, Number, Text, Truth
 
 _INTEGERS = {Kind.INT: 2**31, Kind.LONG: 2**63}
 _SHOWN = 30  # characters of a literal in a message
-_EXACT = Context(prec=2 * MAX_PRECISION + 4)  # the digits of any decimal, before and behind the point
+_EXACT = Context(prec=2 * MAX_PRECISION + 4)  # the digits of any decimal, before and after the point
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIMESTAMP = re.compile(
