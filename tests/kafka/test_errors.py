@@ -52,7 +52,7 @@ def test_a_call_that_took_too_long_is_told_by_what_befell_the_connection() -> No
     told = trouble.explain(KafkaError(KafkaError._TIMED_OUT), "users")
     begin = "[NOT_AUTHENTICATED] Kafka at k:1 does not let us in: SASL authentication error: Invalid username. Check"
     assert str(told).startswith(begin)
-    trouble.over()
+    trouble.clear()
     assert trouble.explain(KafkaError(KafkaError._TIMED_OUT), "users").condition == "KAFKA_UNREACHABLE"
 
 

@@ -67,7 +67,7 @@ class ControlTopic:
             found: TopicDescription = asked[self.name].result()
         except KafkaException as problem:
             raise self._admin.explain(problem, self.name) from problem
-        self._admin.is_well()
+        self._admin.recovered()
         known = found.topic_id is not None and str(found.topic_id) != str(_NO_ID)
         return Description(
             str(found.topic_id) if known else None, tuple(sorted(partition.id for partition in found.partitions))

@@ -127,7 +127,7 @@ class Writer:
                 f"Nobody may write to the control topic '{self._topic.name}' from here: {error.str()}.",
                 "Send the message with a producer that may, or let this user write there.",
             )
-        if error.code() in _NOT_TAKEN and not self._trouble.said:
+        if error.code() in _NOT_TAKEN and not self._trouble.message:
             return KafkaUnreachableError(
                 f"Kafka at {self._topic.servers} did not take the control message within {self._timeout_s:g} s.",
                 "It may have it all the same: look at control_raw before you send it again.",

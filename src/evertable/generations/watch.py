@@ -64,7 +64,7 @@ class _Cluster:
             partitions = [TopicPartition(topic, partition.id) for partition in found.partitions]
             begins, ends = self._ask(partitions, _EARLIEST), self._ask(partitions, _LATEST)
             seen = Observed(id_of(found), _offsets(begins), _offsets(ends))
-            self._admin.is_well()
+            self._admin.recovered()
             return seen
         except KafkaException as problem:
             if problem.args[0].code() in MISSING:

@@ -50,10 +50,10 @@ class Admin:
             self._client = None
         return error
 
-    def is_well(self) -> None:
+    def recovered(self) -> None:
         """To be called when something was answered."""
         self.client.poll(0)
-        self._trouble.over()
+        self._trouble.clear()
 
 
 class AdminPool:

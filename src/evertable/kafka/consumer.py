@@ -30,8 +30,8 @@ class GrouplessConsumer:
     """A consumer that belongs to no group and commits nothing, and remembers what troubles it."""
 
     def __init__(self, properties: Mapping[str, Any], overrides: Mapping[str, Any]) -> None:
-        self.trouble = ConnectionErrors(properties)
-        self.servers = self.trouble.servers
+        self.errors = ConnectionErrors(properties)
+        self.servers = self.errors.servers
         self._heard: deque[Message] = deque()
         self.kafka = Consumer(
             {
@@ -89,7 +89,7 @@ class GrouplessConsumer:
             time.sleep(_ASK_AGAIN_S)
 
     def error(self, error: KafkaError, topic: str, right: str = "Read") -> EvertableError:
-        return self.trouble.explain(error, topic, right)
+        return self.errors.explain(error, topic, right)
 
     def close(self) -> None:
         """Lets go of all connections; closing twice does no harm."""
@@ -97,9 +97,9 @@ class GrouplessConsumer:
 
     def recovered(self) -> None:
         """To be called when something was read."""
-        if self.trouble.said:
+        if self.errors.message:
             _OUTAGES.over(self.servers)
-            self.trouble.over()
+            self.errors.clear()
 
     def _hear(self) -> None:
         """Brings what happened on the connections to ``_note``; a message that comes along is kept for ``poll``."""
@@ -109,7 +109,7 @@ class GrouplessConsumer:
 
     def _note(self, error: KafkaError) -> None:
         _OUTAGES.noticed(self.servers, without_attempt(error.str()))
-        self.trouble.note(error)
+        self.errors.note(error)
 
 
 class Probe:
@@ -164,7 +164,7 @@ class Probe:
         """Seconds until the deadline."""
         left = self._deadline - time.monotonic()
         if left <= 0:
-            if self._consumer.trouble.said:
+            if self._consumer.errors.message:
                 raise self._consumer.error(KafkaError(KafkaError._TIMED_OUT), self._topic)
             raise KafkaUnreachableError(
                 f"Kafka at {self._consumer.servers} did not show all of '{self._topic}': no answer in time.",

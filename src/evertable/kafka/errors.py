@@ -86,7 +86,7 @@ class ConnectionErrors:
         self._error: KafkaError | None = None
 
     @property
-    def said(self) -> str:
+    def message(self) -> str:
         """In librdkafka's words; empty if all is well."""
         return self._error.str() if self._error else ""
 
@@ -95,7 +95,7 @@ class ConnectionErrors:
         if self._error is None or _telling(error) >= _telling(self._error):
             self._error = error
 
-    def over(self) -> None:
+    def clear(self) -> None:
         """It works again."""
         self._error = None
 
@@ -103,7 +103,7 @@ class ConnectionErrors:
         """What an operator should read when Kafka said this about a topic, for which ``right`` is needed."""
         passes = error.code() in TRANSIENT or error.retriable() or error.code() in _NOT_LET_IN
         kept_out = self._kept_out(self._error or error) if passes else None
-        return kept_out or explain(error, topic, self.servers, self.said, right)
+        return kept_out or explain(error, topic, self.servers, self.message, right)
 
     def _kept_out(self, error: KafkaError) -> EvertableError | None:
         """That there is no connection because one side does not accept the other; None if that is not the trouble."""

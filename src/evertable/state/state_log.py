@@ -117,7 +117,7 @@ class StateLog:
         error, message = told[0]
         if error is not None:
             raise self.error(error)
-        self._trouble.over()
+        self._trouble.clear()
         return place(message)[1]
 
     def error(self, error: KafkaError) -> EvertableError:
