@@ -118,12 +118,10 @@ ASKED = re.compile(
 )
 CALLS = {
     # What Kafka is asked for that takes a right of its own, and where; all else takes Read, Write or Describe.
-    "changelog/topics.py": {"create_topics", "delete_topics", "describe_configs", "describe_topics"},
-    "control/topic.py": {"create_topics", "describe_topics"},
-    "state/state_log.py": {"create_topics"},
+    "changelog/topics.py": {"describe_configs"},
     "state/state_topic.py": {"init_transactions"},
-    "generations/forgetting.py": {"delete_topics"},
-    "kafka/topics.py": {"describe_topics", "list_offsets"},
+    "generations/topics.py": {"list_offsets"},
+    "kafka/topics.py": {"create_topics", "delete_topics", "describe_topics"},
     "generations/watch.py": {"list_offsets"},
 }
 

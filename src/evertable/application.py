@@ -22,7 +22,7 @@ from evertable.config import Config, Role
 from evertable.config.folders import state_dir
 from evertable.control.listener import ControlListener
 from evertable.control.messages import FORCE, ControlMessage, Folded, fold, keys_of
-from evertable.control.topic import ControlTopic, Description
+from evertable.control.topic import ControlTopic
 from evertable.control.writer import Writer
 from evertable.engine.launch import EngineSettings
 from evertable.engine.process import Engine
@@ -49,7 +49,7 @@ from evertable.generations.topics import changelog_end, topic_ids
 from evertable.generations.watch import TopicWatch
 from evertable.kafka.admin import AdminPool
 from evertable.kafka.outages import WarningThrottle
-from evertable.kafka.topics import topic_id
+from evertable.kafka.topics import Topic, topic_id
 from evertable.live.hub import Hub
 from evertable.schema.wiring import Wiring
 from evertable.server.live import create_live_app
@@ -319,7 +319,7 @@ class Application:
         messages = () if reading is None else reading.messages
         return fold(messages, last, self._keys), [last, configured]
 
-    def _found(self, control: ControlTopic) -> Description:
+    def _found(self, control: ControlTopic) -> Topic:
         """The control topic, once it is there."""
         warnings = WarningThrottle()
         while not self._shutdown.begun:

@@ -86,7 +86,7 @@ def test_changelogs_are_listed_by_generation_until_they_are_deleted(topics: Chan
 def test_a_changelog_that_exists_is_not_taken_over(topics: ChangelogTopics) -> None:
     """It may belong to another wiring."""
     topics.create(1, 1000)
-    with pytest.raises(TopicExistsError, match="is there already"):
+    with pytest.raises(TopicExistsError, match="exists already"):
         topics.create(1, 1000)
 
 

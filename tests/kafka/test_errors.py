@@ -7,7 +7,7 @@ from confluent_kafka import KafkaError
 
 from evertable.kafka.errors import ConnectionErrors, explain
 
-STEP = "Check the security properties of the section kafka, and what its user may do (ACLs)."
+STEP = "Check the security properties of the section kafka, and the rights of its user (ACLs)."
 
 
 def test_a_broker_that_is_away_is_told_with_what_to_check() -> None:
@@ -17,7 +17,7 @@ def test_a_broker_that_is_away_is_told_with_what_to_check() -> None:
     assert str(told) == (
         "[KAFKA_UNREACHABLE] Kafka at k:1 does not answer: k:1/bootstrap: Connect to ipv4#10.0.0.1:1 failed: "
         "Connection refused. Check that the broker runs, that kafka.bootstrap.servers is its address as seen from "
-        "here, and that security.protocol is what it wants."
+        "here, and that security.protocol is the one that the broker expects."
     )
 
 
@@ -50,7 +50,7 @@ def test_a_call_that_took_too_long_is_told_by_what_befell_the_connection() -> No
     trouble.note(KafkaError(KafkaError._AUTHENTICATION, login))
     trouble.note(KafkaError(KafkaError._ALL_BROKERS_DOWN, "1/1 brokers are down"))
     told = trouble.explain(KafkaError(KafkaError._TIMED_OUT), "users")
-    begin = "[NOT_AUTHENTICATED] Kafka at k:1 does not let us in: SASL authentication error: Invalid username. Check"
+    begin = "[NOT_AUTHENTICATED] Kafka at k:1 rejected the login: SASL authentication error: Invalid username. Check"
     assert str(told).startswith(begin)
     trouble.clear()
     assert trouble.explain(KafkaError(KafkaError._TIMED_OUT), "users").condition == "KAFKA_UNREACHABLE"
@@ -61,7 +61,7 @@ def test_a_token_that_is_not_to_be_had() -> None:
     trouble = ConnectionErrors({"bootstrap.servers": "k:1", **endpoint})
     trouble.note(KafkaError(KafkaError._AUTHENTICATION, "Failed to acquire SASL OAUTHBEARER token: HTTP 503"))
     told = trouble.explain(KafkaError(KafkaError._TRANSPORT), "")
-    begin = "[NOT_AUTHENTICATED] No token for Kafka at k:1 is to be had from https://id.example/token: HTTP 503. Check"
+    begin = "[NOT_AUTHENTICATED] Could not get a token for Kafka at k:1 from https://id.example/token: HTTP 503. Check"
     assert str(told).startswith(begin)
 
 
@@ -70,5 +70,5 @@ def test_a_certificate_of_ours_that_the_broker_does_not_accept() -> None:
     said = "error:0A000412:SSL routines::ssl/tls alert bad certificate: SSL alert number 42"
     trouble.note(KafkaError(KafkaError._TRANSPORT, f"ssl://k:1/bootstrap: Receive failed: {said}"))
     told = trouble.explain(KafkaError(KafkaError._TRANSPORT), "")
-    begin = "[NOT_AUTHENTICATED] Kafka at k:1 does not accept the certificate of this client: bad certificate. Check"
+    begin = "[NOT_AUTHENTICATED] Kafka at k:1 rejected the certificate of this client: bad certificate. Check"
     assert str(told).startswith(begin)

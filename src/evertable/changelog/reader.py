@@ -18,7 +18,7 @@ from evertable.changelog.decode import Decoder
 from evertable.changelog.schema import ChangelogSchema
 from evertable.errors import ChangelogError, KafkaAccessError, KafkaUnreachableError
 from evertable.kafka.consumer import GRACE_S, GrouplessConsumer
-from evertable.kafka.errors import MISSING, TRANSIENT
+from evertable.kafka.errors import ErrorKind, is_transient
 
 MAX_MESSAGES = 10_000
 """To decode at once; more are not faster."""
@@ -179,9 +179,9 @@ class ChangelogReader:
     def _without_errors(self, messages: Sequence[Message]) -> list[Message]:
         """The messages that are records; raises for an error that does not pass by itself."""
         for error in filter(None, map(Message.error, messages)):
-            if error.code() in MISSING:  # a restarting broker may say so of a topic that it has
+            if ErrorKind.of(error) is ErrorKind.MISSING:  # a restarting broker may say so of a topic that it has
                 self._ask_after_topic()
-            elif error.code() not in TRANSIENT and not error.retriable():
+            elif not is_transient(error):
                 raise self._consumer.error(error, self.topic)
         return [message for message in messages if message.error() is None]
 

@@ -13,7 +13,7 @@ from evertable.control.messages import ControlMessage
 from evertable.control.topic import TIMEOUT_S, ControlTopic
 from evertable.errors import ControlReadOnlyError, EvertableError, KafkaUnreachableError
 from evertable.kafka.consumer import place
-from evertable.kafka.errors import QUIET, UNAUTHORIZED, ConnectionErrors
+from evertable.kafka.errors import QUIET, ConnectionErrors, ErrorKind
 from evertable.kafka.properties import Role
 
 FIRST_TRY = 0.3
@@ -122,7 +122,7 @@ class Writer:
         )
 
     def _error(self, error: KafkaError) -> EvertableError:
-        if error.code() in UNAUTHORIZED:
+        if ErrorKind.of(error) is ErrorKind.UNAUTHORIZED:
             return ControlReadOnlyError(
                 f"Nobody may write to the control topic '{self._topic.name}' from here: {error.str()}.",
                 "Send the message with a producer that may, or let this user write there.",

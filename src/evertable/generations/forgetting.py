@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import re
 import shutil
-import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from confluent_kafka import KafkaException
-
 from evertable.config import KafkaProperties, Role
 from evertable.config.folders import state_dir
 from evertable.config.names import STATE
-from evertable.errors import KafkaUnreachableError
 from evertable.kafka.admin import Admin
-from evertable.kafka.errors import MISSING
-from evertable.state.apps import InstalledApp, topic_names
+from evertable.kafka.topics import delete
+from evertable.state.apps import InstalledApp
 from evertable.state.state import AppState
 
-TIMEOUT_S = 30.0
-LOOK_AGAIN_S = 0.05
 _GENERATION = re.compile(r"g[0-9]{6,}")
 
 
@@ -86,13 +80,4 @@ def delete_topics(kafka: KafkaProperties, topics: Sequence[str]) -> None:
     """Deletes these and waits until they are gone; the state last, for as long as it is there this can be repeated."""
     admin = Admin(kafka.for_librdkafka(Role.ADMIN))
     for topic in sorted(topics, key=lambda name: name.endswith(f".{STATE}")):
-        try:
-            admin.client.delete_topics([topic], request_timeout=TIMEOUT_S)[topic].result()
-        except KafkaException as problem:
-            if problem.args[0].code() not in MISSING:
-                raise admin.explain(problem, topic, "Delete") from problem
-    deadline = time.monotonic() + TIMEOUT_S
-    while left := set(topics) & set(topic_names(kafka)):
-        if time.monotonic() > deadline:
-            raise KafkaUnreachableError(f"Kafka still shows '{min(left)}'.", "Check that all brokers are up.")
-        time.sleep(LOOK_AGAIN_S)
+        delete(admin, topic)

@@ -31,7 +31,7 @@ from evertable.generations.source_events import (
 )
 from evertable.generations.stall import StallDetector
 from evertable.kafka.admin import Admin
-from evertable.kafka.errors import MISSING
+from evertable.kafka.errors import ErrorKind
 from evertable.kafka.outages import WarningThrottle
 from evertable.kafka.topics import describe, id_of
 from evertable.state.identity import Identity, SourceIdentity
@@ -67,7 +67,7 @@ class _Cluster:
             self._admin.recovered()
             return seen
         except KafkaException as problem:
-            if problem.args[0].code() in MISSING:
+            if ErrorKind.of(problem.args[0]) is ErrorKind.MISSING:
                 return None
             raise
 

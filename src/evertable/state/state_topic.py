@@ -23,6 +23,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from evertable.config import Config, KafkaProperties
 from evertable.config.names import STATE
 from evertable.errors import AppRunningError, EvertableError, FencedError, KafkaUnreachableError, StateFormatError
+from evertable.kafka.errors import ErrorKind
 from evertable.shutdown import Shutdown
 from evertable.state.ownership import LEASE_S, LEAVING_S, Ownership, Sign
 from evertable.state.reading import fold, running_owner
@@ -36,15 +37,6 @@ HEARTBEAT_S = 1.0
 _FAREWELL_S = 3.0
 _ATTEMPT_S = 5.0
 _AGAIN_S = 0.1
-_DENIED = frozenset(
-    {
-        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
-        KafkaError.SASL_AUTHENTICATION_FAILED,
-        KafkaError.TOPIC_AUTHORIZATION_FAILED,
-        KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-    }
-)
-
 log = structlog.get_logger()
 
 
@@ -245,7 +237,10 @@ class StateTopic:
             except KafkaException as problem:
                 error: KafkaError = problem.args[0]
                 self._producer = None  # the next one's beginning ends what this one left open
-                if error.code() in _DENIED or self._left(deadline) <= _AGAIN_S:
+                if (
+                    ErrorKind.of(error) in (ErrorKind.UNAUTHENTICATED, ErrorKind.UNAUTHORIZED)
+                    or self._left(deadline) <= _AGAIN_S
+                ):
                     raise self._log.error(error) from problem
                 log.debug("state_write_retried", error=error.str())
             except KafkaUnreachableError:
