@@ -140,8 +140,8 @@ USERS, ACCOUNTS = "columns: {userId: string, name: string}", "columns: {userId: 
         ("kafka:", "wibble: {port: 1}\nkafka:", "wibble: is unknown; known are app, kafka, control, sources, join"),
         ('{bootstrap.servers: "localhost:9092"}', "{}", "kafka.bootstrap.servers: is missing"),
         ('{bootstrap.servers: "localhost:9092"}', "", "kafka: is missing"),
-        ('"localhost:9092"', "localhost", "kafka.bootstrap.servers: 'localhost' is no host:port"),
-        ('"localhost:9092"', "'a:1,b:99999'", "kafka.bootstrap.servers: 'b:99999' is no host:port"),
+        ('"localhost:9092"', "localhost", "kafka.bootstrap.servers: 'localhost' is not host:port"),
+        ('"localhost:9092"', "'a:1,b:99999'", "kafka.bootstrap.servers: 'b:99999' is not host:port"),
     ],
 )
 def test_problems(problems: Problems, minimal: str, old: str, new: str, problem: str) -> None:

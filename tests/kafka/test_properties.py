@@ -42,7 +42,7 @@ def test_a_property_that_nobody_knows() -> None:
     kafka = parse(fetch_max_byte=1, my_own=2)
     assert kafka.for_java() == SERVERS | {"fetch.max.byte": "1", "my.own": "2"}
     assert kafka.for_librdkafka() == SERVERS
-    sentence = "is no client property that is known here and goes to Spark only"
+    sentence = "is not a known client property and is passed to Spark only"
     expected = [f"fetch.max.byte: {sentence}; did you mean 'fetch.max.bytes'?", f"my.own: {sentence}"]
     assert expected == [str(remark) for remark in kafka.remarks()]
 
@@ -51,7 +51,7 @@ def test_a_typo_in_a_security_property() -> None:
     """It is told too; whole families that clients keep extending are not judged."""
     kafka = parse(ssl_truststor_location="/ca", sasl_login_new_thing="x")
     (said,) = kafka.remarks()
-    assert str(said).endswith("goes to Spark only; did you mean 'ssl.truststore.location'?")
+    assert str(said).endswith("is passed to Spark only; did you mean 'ssl.truststore.location'?")
 
 
 @pytest.mark.parametrize("name", sorted(property_names.NOT_USED))
@@ -141,7 +141,9 @@ def test_offset_reset_becomes_the_sources_start(load_text: Load, minimal: str) -
 def test_an_offset_reset_that_is_no_start(problems: Problems, minimal: str) -> None:
     """One problem, where it was written."""
     text = minimal.replace('"localhost:9092"', '"localhost:9092", auto.offset.reset: none')
-    assert problems(text) == ("kafka.auto.offset.reset: must be earliest or latest; sources know more: start (line 1)",)
+    assert problems(text) == (
+        "kafka.auto.offset.reset: must be earliest or latest; a source's start may also be a time (line 1)",
+    )
 
 
 def test_a_sources_own_properties(load_text: Load, minimal: str) -> None:
@@ -162,7 +164,7 @@ def test_credentials_stay_with_their_cluster(load_text: Load, minimal: str) -> N
     text = minimal.replace('"localhost:9092"', shared) + "changelog: {kafka: {bootstrap.servers: 'other:9092'}}\n"
     config = load_text(text)
     assert config.changelog_kafka.reveal() == {"bootstrap.servers": "other:9092", "client.id": "me"}
-    warning = "changelog.kafka: names another cluster, which is not told the security properties of kafka"
+    warning = "changelog.kafka: names another cluster, which does not get the security properties of kafka"
     assert (warning,) == config.warnings
     same = load_text(text.replace("other:9092", "localhost:9092"))
     assert (same.kafka, ()) == (same.changelog_kafka, same.warnings)

@@ -237,10 +237,7 @@ class StateTopic:
             except KafkaException as problem:
                 error: KafkaError = problem.args[0]
                 self._producer = None  # the next one's beginning ends what this one left open
-                if (
-                    ErrorKind.of(error) in (ErrorKind.UNAUTHENTICATED, ErrorKind.UNAUTHORIZED)
-                    or self._left(deadline) <= _AGAIN_S
-                ):
+                if ErrorKind.of(error).is_access_denied or self._left(deadline) <= _AGAIN_S:
                     raise self._log.error(error) from problem
                 log.debug("state_write_retried", error=error.str())
             except KafkaUnreachableError:
