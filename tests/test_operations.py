@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from evertable.changelog.names import topic_name
 from evertable.cli.app import build_app
-from evertable.config import KafkaProperties, folders, load
+from evertable.config import KafkaProperties, load, loading
 from evertable.config.models import Changelog
 from evertable.config.names import CONTROL, STATE
 from evertable.engine.process import ARRIVAL_S
@@ -186,7 +186,7 @@ def test_where_things_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """The unit and the image say so with variables that the code reads."""
     monkeypatch.setenv("XDG_STATE_HOME", "/var/lib")
     monkeypatch.setenv("EVERTABLE_CACHE", "/var/cache/evertable")
-    assert folders.state_dir() == Path("/var/lib/evertable")
+    assert loading.state_dir() == Path("/var/lib/evertable")
     assert cache.cache_folder() == Path("/var/cache/evertable")
     for text in (UNIT, CONTAINERFILE):
         assert "XDG_STATE_HOME=/var/lib" in text

@@ -19,7 +19,7 @@ from evertable.background import run_concurrently, run_in_background
 from evertable.changelog.resumption import ChangelogEnd, shortfall
 from evertable.changelog.schema import Side
 from evertable.config import Config, Role
-from evertable.config.folders import state_dir
+from evertable.config.loading import state_dir
 from evertable.control.listener import ControlListener
 from evertable.control.messages import FORCE, ControlMessage, Folded, fold, keys_of
 from evertable.control.topic import ControlTopic

@@ -71,10 +71,10 @@ def test_anchors_and_merges() -> None:
         ("a: 1\n---\nb: 2", "a second document"),
         ("a: 'x", "a quote that is not closed"),
         ("a:\n  b: 1\n c: 2", "indent"),
-        ("a: !hunter x", "a: tags (!…) mean nothing here"),
+        ("a: !hunter x", "a: tags (!…) are not supported"),
         ("? [a]\n: 1", "line 1: a list or a mapping cannot be a name"),
-        ("a: \x07", "a character that no text file should have"),
-        ("a: &x [*x]", "does an alias hold itself?"),
+        ("a: \x07", "a character that is not allowed"),
+        ("a: &x [*x]", "does an alias contain itself?"),
         ("[" * 5000, "nested too deeply"),
         (
             "a: &a [1,1]\n"

@@ -143,10 +143,10 @@ def test_variables_that_mean_nothing_are_problems(problems: Problems, minimal: s
     expected = {
         "EVERTABLE_ENGIN__TRIGGER: there is no section 'engin'; did you mean 'engine'?",
         "engine.triger: is unknown; did you mean 'trigger'? (EVERTABLE_ENGINE__TRIGER)",
-        "EVERTABLE_ENGINE: 'engine' is a section; name a value of it, after '__'",
-        "EVERTABLE_ENGINE__: 'engine' is a section; name a value of it, after '__'",
-        "EVERTABLE_APP__NAME: 'app' is one value; there is nothing below it",
-        "changelog.partitions: 'many' is no whole number (EVERTABLE_CHANGELOG__PARTITIONS)",
+        "EVERTABLE_ENGINE: 'engine' is a section; name a key in it, after '__'",
+        "EVERTABLE_ENGINE__: 'engine' is a section; name a key in it, after '__'",
+        "EVERTABLE_APP__NAME: 'app' is a single value without keys",
+        "changelog.partitions: 'many' is not a whole number (EVERTABLE_CHANGELOG__PARTITIONS)",
     }
     assert expected == set(problems(minimal, env))
 

@@ -23,7 +23,7 @@ def test_every_type_is_read_as_it_is_written(column_type: ColumnType) -> None:
 @pytest.mark.parametrize("text", ["lng", "decimal", "decimal(0,0)", "decimal(39,1)", "decimal(3,4)", "", "varchar(3)"])
 def test_an_unknown_type_is_refused(text: str) -> None:
     """The message repeats what was written."""
-    with pytest.raises(ValueError, match=r"is no column type|needs 1"):
+    with pytest.raises(ValueError, match=r"is not a column type|needs 1"):
         ColumnType.parse(text)
 
 

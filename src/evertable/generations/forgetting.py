@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evertable.config import KafkaProperties, Role
-from evertable.config.folders import state_dir
+from evertable.config.loading import state_dir
 from evertable.config.names import STATE
 from evertable.kafka.admin import Admin
 from evertable.kafka.topics import delete
