@@ -94,7 +94,7 @@ def test_too_few_brokers_are_named(broker: EmbeddedBroker) -> None:
     """The error says which setting to change."""
     properties = {"bootstrap.servers": broker.bootstrap}
     topics = ChangelogTopics(properties, "evertable", str(uuid.uuid4()), replication=3)
-    with pytest.raises(NotEnoughBrokersError, match=r"cannot be kept 3 times.*changelog\.replication"):
+    with pytest.raises(NotEnoughBrokersError, match=r"cannot have 3 replicas.*changelog\.replication"):
         topics.create(1, 1000)
 
 
