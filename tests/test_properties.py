@@ -20,7 +20,7 @@ def test_nested_and_dotted_are_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "said"),
+    ("raw", "message"),
     [
         ({"a": {"b": 1}, "a.b": 2}, "is given twice, nested and with dots"),
         ({"sasl.password": {"x": "y"}}, "must be one text; put it in quotes"),
@@ -28,11 +28,11 @@ def test_nested_and_dotted_are_the_same() -> None:
         ({"a": [["x"]]}, "must be one text, a number, true, false, or a list of those"),
     ],
 )
-def test_what_is_no_property(raw: object, said: str) -> None:
+def test_what_is_no_property(raw: object, message: str) -> None:
     """Each is a problem of its own."""
     with pytest.raises(ValueError, match="configuration") as refused:
         Properties.parse(raw)
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 @pytest.mark.parametrize("value", ["http://me:hunter2@proxy", "-----BEGIN PRIVATE KEY-----", 'x password="y"'])
@@ -43,7 +43,7 @@ def test_values_that_give_themselves_away(value: str) -> None:
 
 
 def test_secrets_are_wrapped() -> None:
-    """By name, by value, or because expansion said so; shown by ``reveal`` only."""
+    """By name, by value, or because expansion marked them; only ``reveal`` returns them."""
     properties = Properties.parse({"sasl.password": "a", "x": SecretText("b"), "y": SecretStr("c"), "z": "d"})
     assert properties.masked() == {"sasl.password": MASK, "x": MASK, "y": MASK, "z": "d"}
     assert properties.reveal() == {"sasl.password": "a", "x": "b", "y": "c", "z": "d"}

@@ -54,7 +54,7 @@ def test_it_is_frozen_and_travels(load_text: Load, minimal: str) -> None:
 
 
 def test_names_and_sides(load_text: Load, minimal: str) -> None:
-    """A source knows its name; the sides are the first two sources, or what the join says."""
+    """A source has its name; the sides are the first two sources, or those of the join."""
     config = load_text(minimal + "join: {left: accounts, type: AJ}\n")
     assert (config.join.type, config.left.name, config.right.name) == (JoinType.ASOF, "accounts", "users")
     config = load_text(minimal + "join: {right: users}\n")
@@ -95,7 +95,7 @@ def test_keys_may_have_different_names(load_text: Load, minimal: str) -> None:
 
 
 def test_a_third_source_is_not_read(load_text: Load, minimal: str) -> None:
-    """That is allowed, and said."""
+    """That is allowed, with a warning."""
     config = load_text(minimal + "  orders: {topic: o, key: id, columns: {id: long}}\n")
     assert config.warnings == ("sources.orders: is not part of the join and is not read",)
 
@@ -207,18 +207,18 @@ engine: {trigger: fast, interval_s: soon}
 
 def test_a_home_that_is_nobodys(problems: Problems, minimal: str) -> None:
     """A problem like any other."""
-    said = problems(minimal + "engine: {checkpoint_dir: ~nobody-at-all/x}\n")
-    assert said == ("engine.checkpoint_dir: there is no such user's folder (~) (line 5)",)
+    message = problems(minimal + "engine: {checkpoint_dir: ~nobody-at-all/x}\n")
+    assert message == ("engine.checkpoint_dir: there is no such user's folder (~) (line 5)",)
 
 
 def test_terminals_are_safe(problems: Problems, minimal: str) -> None:
     """Control characters in a value do not reach the screen."""
-    (said,) = problems(minimal.replace("users_v1", '"\\e[31mred"'))
-    assert said.isprintable()
+    (message,) = problems(minimal.replace("users_v1", '"\\e[31mred"'))
+    assert message.isprintable()
 
 
 def test_the_changelog_is_read_from_its_beginning(load_text: Load, minimal: str) -> None:
     """An offset reset of its own means nothing there."""
     config = load_text(minimal + "changelog: {kafka: {auto.offset.reset: latest}}\n")
-    said = "changelog.kafka.auto.offset.reset: is not used: a changelog is always read from its beginning"
-    assert config.warnings == (said,)
+    message = "changelog.kafka.auto.offset.reset: is not used: a changelog is always read from its beginning"
+    assert config.warnings == (message,)

@@ -27,7 +27,7 @@ def test_defaults(load_text: Load) -> None:
 
 
 def test_names_of_tables(load_text: Load, minimal: str) -> None:
-    """Some may be said, the others follow; a null means the default; any printable name that an address can hold."""
+    """Some may be given, the others have defaults; a null means the default; any printable name that an address can hold."""
     config = load_text(minimal + "tables: {joined: 'Käufer & Konten (neu)', users: user, accounts: ~}\n")
     assert config.tables == {"users": "user", "accounts": "accounts_ui", "joined": "Käufer & Konten (neu)"}
     config = load_text(minimal + "join: {left: accounts}\ntables: {users: accounts_ui, accounts: users_ui}\n")
@@ -35,7 +35,7 @@ def test_names_of_tables(load_text: Load, minimal: str) -> None:
 
 
 def test_a_name_for_a_source_that_is_not_joined(load_text: Load, minimal: str) -> None:
-    """Has no effect, which is said."""
+    """It has no effect, which is a warning."""
     third = "  orders: {topic: o, key: id, columns: {id: long}}\n"
     config = load_text(minimal + third + "tables: {orders: orders_ui}\n")
     assert "tables.orders: has no effect: the source is not part of the join" in config.warnings

@@ -1,4 +1,4 @@
-"""Join types as people spell them, and what the joined table's columns are called."""
+"""Join types and their aliases, and the joined table's columns."""
 
 from __future__ import annotations
 
