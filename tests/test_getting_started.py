@@ -16,7 +16,7 @@ from tests.documents.reader import HOST, Reader, told_otherwise
 
 from evertable.cli import app
 from evertable.config import Role, load
-from evertable.config.structure import PROPERTIES, paths
+from evertable.config.structure import FIELDS, PROPERTIES
 from evertable.server import openapi
 
 NAMES = ("GETTING-STARTED.md", "JOINS.md", "TROUBLESHOOTING.md")
@@ -152,11 +152,11 @@ def test_settings_can_be_loaded(page: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", NAMES)
 def test_settings_that_are_named_exist(page: str) -> None:
-    sections = {path[0] for path in paths()}
+    sections = {path[0] for path in FIELDS}
     for named in re.findall(r"`([a-z]+(?:\.[a-z_.]+)+)[:`]", PAGES[page]):
         path = tuple(named.split("."))
         if path[0] in sections and path[-1] not in ("timestamp", "partition", "offset"):
-            assert path in paths() or path[:1] in PROPERTIES or path[:2] in PROPERTIES, named
+            assert path in FIELDS or path[:1] in PROPERTIES or path[:2] in PROPERTIES, named
 
 
 def test_every_line_of_the_settings_is_explained() -> None:

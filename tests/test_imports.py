@@ -24,10 +24,8 @@ SHELLS = {
     "control/topic.py": {"confluent_kafka"},
     "control/listener.py": {"confluent_kafka"},
     "control/writer.py": {"confluent_kafka"},
-    "state/apps.py": {"confluent_kafka"},
     "state/state_log.py": {"confluent_kafka"},
     "state/state_topic.py": {"confluent_kafka"},
-    "generations/forgetting.py": {"confluent_kafka"},
     "generations/commits.py": {"confluent_kafka"},
     "generations/watch.py": {"confluent_kafka"},
     "broker/embedded.py": {"confluent_kafka"},
@@ -41,7 +39,7 @@ SHELLS = {
 }
 PURE = {
     "server/security.py",
-    *(f"kafka/{name}.py" for name in ("jaas", "notes", "oauth", "properties", "property_names", "security")),
+    *(f"kafka/{name}.py" for name in ("jaas", "oauth", "properties", "property_names", "security", "translation")),
 }
 
 

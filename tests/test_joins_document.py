@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 from tests.reference.joins import Row, join
 
-from evertable.config import Column, Config, JoinType, Kind, RecordField, Source, joined_columns, load
+from evertable.config import Config, JoinType, Source, load
+from evertable.schema.columns import Column, Kind, RecordField
+from evertable.schema.joins import joined_columns
 
 DOCUMENT = (Path(__file__).parents[1] / "docs" / "JOINS.md").read_text()
 SOURCES = ("users", "accounts")

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from evertable.changelog.topics import topic_name
 from evertable.cli.app import build_app
-from evertable.config import KafkaProperties, folders, load
+from evertable.config import KafkaProperties, load, loading
 from evertable.config.models import Changelog
 from evertable.config.names import CONTROL, STATE
 from evertable.engine.process import ARRIVAL_S
@@ -118,13 +118,10 @@ ASKED = re.compile(
 )
 CALLS = {
     # What Kafka is asked for that takes a right of its own, and where; all else takes Read, Write or Describe.
-    "changelog/topics.py": {"create_topics", "delete_topics", "describe_configs"},
-    "control/topic.py": {"create_topics"},
-    "state/state_log.py": {"create_topics"},
+    "changelog/topics.py": {"describe_configs"},
     "state/state_topic.py": {"init_transactions"},
-    "generations/forgetting.py": {"delete_topics"},
-    "kafka/topics.py": {"describe_topics"},
     "generations/commits.py": {"list_offsets"},
+    "kafka/topics.py": {"create_topics", "delete_topics", "describe_topics"},
     "generations/watch.py": {"list_offsets"},
 }
 
@@ -189,7 +186,7 @@ def test_where_things_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """The unit and the image say so with variables that the code reads."""
     monkeypatch.setenv("XDG_STATE_HOME", "/var/lib")
     monkeypatch.setenv("EVERTABLE_CACHE", "/var/cache/evertable")
-    assert folders.state_dir() == Path("/var/lib/evertable")
+    assert loading.state_dir() == Path("/var/lib/evertable")
     assert cache.cache_folder() == Path("/var/cache/evertable")
     for text in (UNIT, CONTAINERFILE):
         assert "XDG_STATE_HOME=/var/lib" in text

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from evertable.background import run_in_background
 from evertable.config import Config, Role
-from evertable.config.folders import state_dir
+from evertable.config.loading import state_dir
 from evertable.control.listener import ControlListener
 from evertable.control.messages import ControlMessage, keys_of
 from evertable.control.topic import ControlTopic

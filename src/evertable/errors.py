@@ -1,51 +1,6 @@
-"""Every error Evertable raises on purpose, each with a stable condition and a next step.
+"""The errors that Evertable raises on purpose, each with a stable condition and a next step.
 
-EvertableError
-├── ConfigError                CONFIG_INVALID          every problem of a configuration, with its path
-├── SetupError
-│   ├── JavaNotFoundError      JAVA_NOT_FOUND
-│   ├── JavaTooOldError        JAVA_TOO_OLD
-│   ├── JarsUnavailableError   JARS_UNAVAILABLE        a jar could not be resolved or downloaded
-│   ├── JarChecksumError       JAR_CHECKSUM_MISMATCH   a jar is not the one that jars.lock names
-│   └── OperatorError          OPERATOR_NOT_BUILT      the join operator is missing or does not compile
-├── BrokerError                BROKER_FAILED           the embedded broker did not start or died
-│   └── PortInUseError         PORT_IN_USE
-├── KafkaUnreachableError      KAFKA_UNREACHABLE
-│   └── KafkaAccessError
-│       ├── NotTrustedError        BROKER_NOT_TRUSTED  its certificate is not accepted here
-│       ├── NotAuthenticatedError  NOT_AUTHENTICATED   it does not accept who this is, or no token is to be had
-│       └── NotAuthorizedError     NOT_AUTHORIZED      it knows who this is, and a right is missing
-├── TopicNotFoundError         TOPIC_NOT_FOUND
-├── TopicRecreatedError        TOPIC_RECREATED         it was made again while it was read for the first time
-├── TopicExistsError           TOPIC_EXISTS            a topic that was to be made is there
-├── NotEnoughBrokersError      NOT_ENOUGH_BROKERS      fewer than a topic is to be kept on
-├── NoGuessError               NO_GUESS                topics that no configuration can be guessed from
-├── EngineError                ENGINE_FAILED           the engine process did not start or died
-│   ├── NotEnoughSlotsError    NOT_ENOUGH_SLOTS
-│   └── QueryFailedError       QUERY_FAILED            one generation's query stopped with an error
-├── NotEnoughMemoryError       NOT_ENOUGH_MEMORY       another generation does not fit
-├── ChangelogError             CHANGELOG_FORMAT        a record that this version cannot read
-├── StateFormatError           STATE_FORMAT            a state topic that this version cannot use
-├── AppRunningError            APP_RUNNING             the app to be started is running already
-├── AppNotFoundError           APP_NOT_FOUND           the app to be forgotten has no topics and no files
-├── FencedError                FENCED                  another orchestrator of the same app took over
-├── ControlReadOnlyError       CONTROL_READ_ONLY       the control topic may not be written to
-└── RequestError                                       what a viewer asked for cannot be met: docs/PROTOCOL.md
-    ├── TableNotFoundError         TABLE_NOT_FOUND
-    ├── NotReadyError              NOT_READY               the name is known, but no generation is live yet
-    ├── ColumnNotFoundError        COLUMN_NOT_FOUND
-    ├── FilterError                FILTER_INVALID          with the position in the filter
-    ├── FilterTooLongError         FILTER_TOO_LONG
-    ├── PageTooLargeError          PAGE_TOO_LARGE
-    ├── QueryTimeoutError          QUERY_TIMEOUT           a sort, filter or page took longer than it may
-    ├── TooManyQueriesError        TOO_MANY_QUERIES        as many different sorts and filters as there may be
-    ├── TooManyViewsError          TOO_MANY_VIEWS          as many different views as there may be
-    ├── TooManySubscriptionsError  TOO_MANY_SUBSCRIPTIONS
-    ├── SubscriptionExistsError    SUBSCRIPTION_EXISTS
-    ├── SubscriptionNotFoundError  SUBSCRIPTION_NOT_FOUND
-    └── NothingBeforeError         NOTHING_BEFORE          there is no wiring to roll back to
-
-What can go wrong between a client and its server is in ``client/errors.py``.
+docs/TROUBLESHOOTING.md explains every condition. Errors between a client and its server are in ``client/errors.py``.
 """
 
 from __future__ import annotations
@@ -55,7 +10,7 @@ from typing import ClassVar
 
 
 class EvertableError(Exception):
-    """What happened, to what, and what to do next; ``condition`` is stable and safe to match on."""
+    """Reports what happened, to what, and what to do next; ``condition`` is stable and safe to match on."""
 
     condition: ClassVar[str] = "EVERTABLE_ERROR"
 
@@ -66,7 +21,7 @@ class EvertableError(Exception):
 
     @property
     def sentences(self) -> str:
-        """What happened, and what to do next."""
+        """The message without the condition."""
         return f"{self.what} {self.next_step}" if self.next_step else self.what
 
     def __str__(self) -> str:
@@ -89,7 +44,7 @@ class ConfigError(EvertableError):
 
 
 class SetupError(EvertableError):
-    """Something that Evertable needs on this machine is missing or wrong."""
+    """Something that Evertable needs on this machine is missing or broken."""
 
     condition = "SETUP_FAILED"
 
@@ -103,18 +58,26 @@ class JavaTooOldError(SetupError):
 
 
 class JarsUnavailableError(SetupError):
+    """A jar could not be resolved or downloaded."""
+
     condition = "JARS_UNAVAILABLE"
 
 
 class JarChecksumError(SetupError):
+    """A jar is not the one in jars.lock."""
+
     condition = "JAR_CHECKSUM_MISMATCH"
 
 
 class OperatorError(SetupError):
+    """The join operator is missing or does not compile."""
+
     condition = "OPERATOR_NOT_BUILT"
 
 
 class BrokerError(EvertableError):
+    """The embedded broker did not start or died."""
+
     condition = "BROKER_FAILED"
 
 
@@ -123,35 +86,41 @@ class PortInUseError(BrokerError):
 
 
 class KafkaUnreachableError(EvertableError):
-    """Kafka does not do what is asked of it for now; whoever asked tries again, for it may be mended there."""
+    """Kafka does not answer or refuses a request at the moment; the caller retries."""
 
     condition = "KAFKA_UNREACHABLE"
 
 
 class KafkaAccessError(KafkaUnreachableError):
-    """Kafka answers, but one side does not accept the other: somebody has to mend that."""
+    """Kafka answers, but client and broker do not accept each other; somebody has to fix that."""
 
 
 class NotTrustedError(KafkaAccessError):
+    """The broker's certificate is not accepted here."""
+
     condition = "BROKER_NOT_TRUSTED"
 
 
 class NotAuthenticatedError(KafkaAccessError):
+    """The broker rejected the login or the client's certificate, or no token could be obtained."""
+
     condition = "NOT_AUTHENTICATED"
 
 
 class NotAuthorizedError(KafkaAccessError):
-    """Names the resource and the right that is missing."""
+    """A right is missing; the message names it and the resource."""
 
     condition = "NOT_AUTHORIZED"
 
 
 class TopicRecreatedError(EvertableError):
+    """A topic was deleted and recreated while it was read for the first time."""
+
     condition = "TOPIC_RECREATED"
 
 
 class TopicNotFoundError(EvertableError):
-    """``topic`` is the one that is missing; ``each`` has an error for each, where there are several."""
+    """``topic`` is missing; ``each`` has one error per topic if several are."""
 
     condition = "TOPIC_NOT_FOUND"
 
@@ -164,7 +133,7 @@ class TopicNotFoundError(EvertableError):
 
     @classmethod
     def of(cls, each: Sequence[TopicNotFoundError]) -> TopicNotFoundError:
-        """One error that tells of all of them."""
+        """Combines several errors into one."""
         if len(each) == 1:
             return each[0]
         *others, last = each
@@ -173,31 +142,37 @@ class TopicNotFoundError(EvertableError):
 
 
 class TopicExistsError(EvertableError):
+    """A topic that should be created exists already."""
+
     condition = "TOPIC_EXISTS"
 
 
 class NotEnoughBrokersError(EvertableError):
-    """A topic cannot be kept as many times as changelog.replication says."""
+    """There are fewer brokers than changelog.replication."""
 
     condition = "NOT_ENOUGH_BROKERS"
 
-    def __init__(self, topic: str, replication: int, said: str) -> None:
+    def __init__(self, topic: str, replication: int, reason: str) -> None:
         super().__init__(
-            f"The topic '{topic}' cannot be kept {replication} times: {said}.",
+            f"The topic '{topic}' cannot have {replication} replicas: {reason}.",
             "Set changelog.replication to at most the number of brokers.",
         )
 
 
 class NoGuessError(EvertableError):
+    """No configuration can be inferred from the topics."""
+
     condition = "NO_GUESS"
 
 
 class EngineError(EvertableError):
+    """The engine process did not start or died."""
+
     condition = "ENGINE_FAILED"
 
 
 class NotEnoughSlotsError(EngineError):
-    """A generation needs more Spark task slots than are free; names both numbers."""
+    """A generation needs more Spark task slots than are free."""
 
     condition = "NOT_ENOUGH_SLOTS"
 
@@ -224,31 +199,43 @@ class QueryFailedError(EngineError):
 
 
 class NotEnoughMemoryError(EvertableError):
+    """Another generation does not fit into memory."""
+
     condition = "NOT_ENOUGH_MEMORY"
 
 
 class ChangelogError(EvertableError):
+    """A changelog has a record that this version cannot read."""
+
     condition = "CHANGELOG_FORMAT"
 
 
 class StateFormatError(EvertableError):
+    """A state topic cannot be used by this version."""
+
     condition = "STATE_FORMAT"
 
 
 class AppRunningError(EvertableError):
+    """The app to start is running already."""
+
     condition = "APP_RUNNING"
 
 
 class AppNotFoundError(EvertableError):
+    """The app to forget has no topics and no files."""
+
     condition = "APP_NOT_FOUND"
 
 
 class FencedError(EvertableError):
+    """Another orchestrator of the same app took over."""
+
     condition = "FENCED"
 
 
 class RequestError(EvertableError):
-    """What a viewer asked for cannot be met; others are not touched by it."""
+    """A viewer's request cannot be fulfilled; other viewers are not affected. docs/PROTOCOL.md lists them."""
 
     condition = "REQUEST_INVALID"
 
@@ -258,6 +245,8 @@ class TableNotFoundError(RequestError):
 
 
 class NotReadyError(RequestError):
+    """The table exists, but no generation is live yet."""
+
     condition = "NOT_READY"
 
 
@@ -266,7 +255,7 @@ class ColumnNotFoundError(RequestError):
 
 
 class FilterError(RequestError):
-    """A filter that cannot be read or does not fit; ``position`` counts characters from 0."""
+    """A filter is invalid; ``position`` counts characters from 0."""
 
     condition = "FILTER_INVALID"
 
@@ -284,10 +273,14 @@ class PageTooLargeError(RequestError):
 
 
 class QueryTimeoutError(RequestError):
+    """A sort, filter or page took longer than allowed."""
+
     condition = "QUERY_TIMEOUT"
 
 
 class TooManyQueriesError(RequestError):
+    """Viewers already follow as many different sorts and filters as allowed."""
+
     condition = "TOO_MANY_QUERIES"
 
 
@@ -308,8 +301,12 @@ class SubscriptionNotFoundError(RequestError):
 
 
 class ControlReadOnlyError(EvertableError):
+    """The control topic cannot be written to."""
+
     condition = "CONTROL_READ_ONLY"
 
 
 class NothingBeforeError(RequestError):
+    """There is no earlier wiring to roll back to."""
+
     condition = "NOTHING_BEFORE"

@@ -1,7 +1,7 @@
-"""Problems of a configuration: where, and what is wrong there, in an operator's words.
+"""Problems of a configuration: where they are, and what is wrong, in an operator's words.
 
-pydantic finds most of them; its own sentences name Python's types and echo values, so they are said anew here.
-A value that expansion made secret is never echoed.
+pydantic finds most of them, but its messages name Python's types and echo values, so they are replaced here.
+A secret value is never echoed.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 NOT_SHOWN = "the value (not shown, it may be a secret) does not fit here"
 MISSING = "is missing"
 
-SILENT = frozenset({"default_factory_not_called"})  # a default that another problem kept from being worked out
+_SILENT = {"default_factory_not_called"}  # follows from another problem
 
 _WORDS: dict[str, str] = {
     "missing": MISSING,
-    "int_parsing": "{input} is no whole number",
+    "int_parsing": "{input} is not a whole number",
     "int_parsing_size": "{input} is too large a number",
-    "int_type": "{input} is no whole number",
-    "int_from_float": "{input} is no whole number",
-    "float_parsing": "{input} is no number",
-    "float_type": "{input} is no number",
-    "finite_number": "{input} is no finite number",
+    "int_type": "{input} is not a whole number",
+    "int_from_float": "{input} is not a whole number",
+    "float_parsing": "{input} is not a number",
+    "float_type": "{input} is not a number",
+    "finite_number": "{input} is not a finite number",
     "bool_parsing": "{input} is neither true nor false",
     "bool_type": "{input} is neither true nor false",
     "string_type": "must be one text, not a list or a mapping",
@@ -57,18 +57,18 @@ class Problem(NamedTuple):
 
 
 def dotted(path: Iterable[str | int]) -> str:
-    """A path as people write it; nested and dotted spellings of a property come out the same."""
+    """Returns a path as people write it; nested and dotted properties look the same."""
     return ".".join(str(part) for part in path)
 
 
 def touches(path: Iterable[str | int], hidden: Collection[str]) -> bool:
-    """Whether a value at or below ``path`` is one of the (dotted) ``hidden`` ones."""
+    """Returns whether a value at or below ``path`` is at one of the (dotted) ``hidden`` paths."""
     where = dotted(path)
     return any(secret == where or secret.startswith(f"{where}.") for secret in hidden)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """What to say after "x is unknown": the likeliest of the known words, or all of them."""
+    """Returns advice for an unknown word: the most similar known word, or all of them."""
     choices = list(known)
     folded = {choice.lower(): choice for choice in choices}
     if close := difflib.get_close_matches(word.lower(), folded, n=1):
@@ -77,7 +77,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def invalid(problems: Iterable[Problem]) -> ValidationError:
-    """The problems as pydantic's error, for validators that find several; pydantic puts its own path before theirs."""
+    """Wraps problems in pydantic's error, for validators that find several; pydantic prepends its path to theirs."""
     return ValidationError.from_exception_data(
         "configuration",
         [
@@ -88,13 +88,13 @@ def invalid(problems: Iterable[Problem]) -> ValidationError:
     )
 
 
-def worded(
+def problems_of(
     error: ValidationError, known_keys: Callable[[tuple[str, ...]], Iterable[str]], hidden: Collection[str] = ()
 ) -> list[Problem]:
-    """Every problem that pydantic found; values at the ``hidden`` (dotted) paths are not repeated."""
+    """Returns every problem that pydantic found, without the values at the ``hidden`` (dotted) paths."""
     found = []
     for details in error.errors(include_url=False):
-        if details["type"] in SILENT:
+        if details["type"] in _SILENT:
             continue
         path = tuple(str(part) for part in details["loc"] if part != "[key]")
         found.append(Problem(path, _sentence(details, path, known_keys, touches(path, hidden))))
@@ -110,11 +110,11 @@ def _sentence(
     words = _WORDS.get(kind, "{message}")
     if hidden and kind != "missing":
         return NOT_SHOWN
-    return words.format_map(_Gaps(context, input=_echo(details["input"]), message=_message(details)))
+    return words.format_map(_Values(context, input=_echo(details["input"]), message=_message(details)))
 
 
-class _Gaps(dict[str, Any]):
-    """What the sentences above may name; limits such as 1.0 are said as 1."""
+class _Values(dict[str, Any]):
+    """Values for the placeholders in the messages; a limit of 1.0 is written as 1."""
 
     def __init__(self, context: Mapping[str, Any], **more: Any) -> None:
         limits = {name: f"{value:g}" if isinstance(value, float) else value for name, value in context.items()}

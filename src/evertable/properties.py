@@ -1,4 +1,4 @@
-"""Settings that another program defines (Kafka's clients, Spark): dotted names and texts, some of them secret."""
+"""Settings of other programs (Kafka's clients, Spark): dotted names and texts, some of them secret."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Value = str | SecretStr
 
 @dataclass(frozen=True)
 class Properties:
-    """An immutable map of properties; printing it shows no secret, ``reveal()`` does."""
+    """An immutable map of properties; printing it masks secrets, ``reveal()`` returns them."""
 
     values: Mapping[str, Value] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, raw: object) -> Self:
-        """Properties from a mapping, nested (``ssl: {ca: …}``) or dotted (``ssl.ca: …``); nulls are not given."""
+        """Parses a nested (``ssl: {ca: …}``) or dotted (``ssl.ca: …``) mapping; ignores nulls."""
         if isinstance(raw, cls):
             return raw
         if not isinstance(raw, Mapping):
@@ -34,15 +34,15 @@ class Properties:
 
     @classmethod
     def of(cls, texts: Mapping[str, str]) -> Self:
-        """Properties from flat texts; those that are secret, or look it, are wrapped."""
+        """Creates properties from flat texts, and wraps those that are secret or look so."""
         return cls({name: _wrapped(name, text) for name, text in texts.items()})
 
     def reveal(self) -> dict[str, str]:
-        """Everything in the clear, for the program that needs it. Never log this."""
+        """Returns everything in plain text. Never log it."""
         return {name: revealed(value) for name, value in self.values.items()}
 
     def masked(self) -> dict[str, str]:
-        """Everything, with a mask where a secret is."""
+        """Returns everything, with secrets masked."""
         return {name: MASK if isinstance(value, SecretStr) else value for name, value in self.values.items()}
 
     def __getitem__(self, name: str) -> Value:
@@ -72,7 +72,7 @@ class Properties:
 
 
 def flatten(raw: Mapping[Any, Any]) -> dict[str, str | None]:
-    """Nested mappings as one of dotted names; lists become comma-separated, as Kafka and Spark write them."""
+    """Flattens nested mappings to dotted names, and lists to comma-separated texts, as Kafka and Spark write them."""
     flat: dict[str, str | None] = {}
     problems: list[Problem] = []
     _flatten_into(flat, problems, (), raw)
@@ -94,7 +94,7 @@ def _flatten_into(
         if not str(key).strip():
             problems.append(Problem(at, "a property has an empty name"))
         elif isinstance(value, Mapping | list | tuple) and suggests_secret(name):
-            # The parts of a password such as {a: b} must not be taken for names, which are printed.
+            # An unquoted password such as {a: b} must not become names, which are printed.
             problems.append(Problem(path, "must be one text; put it in quotes"))
         elif isinstance(value, Mapping):
             _flatten_into(flat, problems, path, value)

@@ -1,4 +1,4 @@
-"""Secrets: which values are, and what is shown instead of them."""
+"""Recognises secrets, and masks them."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ import re
 
 MASK = "********"
 
-_SAYS_SO = re.compile(r"passw|passphrase|secret|credential|jaas|token|api_?key|basic.auth.user.info", re.IGNORECASE)
-_IS_ONE = re.compile(r"passw|passphrase|secret|jaas|^ssl\.(keystore\.key|key\.pem)$", re.IGNORECASE)
-_WORD_SAYS_SO = frozenset({"key", "keys", "pass", "pw", "pwd", "auth"})
+_MAYBE = re.compile(r"passw|passphrase|secret|credential|jaas|token|api_?key|basic.auth.user.info", re.IGNORECASE)
+_CERTAIN = re.compile(r"passw|passphrase|secret|jaas|^ssl\.(keystore\.key|key\.pem)$", re.IGNORECASE)
+_SECRET_WORDS = frozenset({"key", "keys", "pass", "pw", "pwd", "auth"})
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _PLAIN_ENDINGS = (".location", ".file", ".url", ".ms", ".seconds", ".class", ".type", ".path", ".provider", ".enabled")
-_VALUE_SAYS_SO = re.compile(r"://[^/\s:@]+:[^/\s@]+@|PRIVATE KEY-----|password\s*=", re.IGNORECASE)
+_SECRET_VALUE = re.compile(r"://[^/\s:@]+:[^/\s@]+@|PRIVATE KEY-----|password\s*=", re.IGNORECASE)
 
 
 class SecretText(str):
-    """A text that expansion took from a file or from a variable whose name suggests a secret."""
+    """A text that came from a file, or from a variable whose name suggests a secret."""
 
     __slots__ = ()
 
 
 def suggests_secret(name: str) -> bool:
-    """Whether a property or a variable of that name is likely to hold a secret; rather once too often."""
+    """Returns whether a property or variable of that name may be secret; prefers false positives."""
     if name.lower().endswith(_PLAIN_ENDINGS):
         return False
-    return bool(_SAYS_SO.search(name)) or any(word.lower() in _WORD_SAYS_SO for word in _WORDS.findall(name))
+    return bool(_MAYBE.search(name)) or any(word.lower() in _SECRET_WORDS for word in _WORDS.findall(name))
 
 
 def is_secret(name: str) -> bool:
-    """Whether a property of that name holds a secret for sure; rather once too seldom."""
-    return suggests_secret(name) and bool(_IS_ONE.search(name))
+    """Returns whether a property of that name is certainly secret; prefers false negatives."""
+    return suggests_secret(name) and bool(_CERTAIN.search(name))
 
 
 def looks_secret(value: str) -> bool:
-    """Whether a value gives itself away: credentials in an address, a private key, a login module's options."""
-    return bool(_VALUE_SAYS_SO.search(value))
+    """Returns whether a value looks secret: credentials in a URL, a private key, a login module's options."""
+    return bool(_SECRET_VALUE.search(value))

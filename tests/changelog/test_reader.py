@@ -155,7 +155,7 @@ def test_lost_records_are_an_error(broker: EmbeddedBroker, read: Open, new_topic
     for answer in admin.delete_records([TopicPartition(topic, 0, 3)]).values():
         answer.result(30)
     reader = read(topic)
-    with pytest.raises(ChangelogError, match=f"'{topic}' no longer holds what is to be read next"):
+    with pytest.raises(ChangelogError, match=f"'{topic}' no longer holds the next offset to read"):
         reader.poll(30)
 
 

@@ -92,7 +92,7 @@ def test_changelogs_are_listed_by_generation_until_they_are_deleted(topics: Chan
 def test_a_changelog_that_exists_is_not_taken_over(topics: ChangelogTopics) -> None:
     """It may belong to another wiring."""
     topics.create(1, 1000)
-    with pytest.raises(TopicExistsError, match="is there already"):
+    with pytest.raises(TopicExistsError, match="exists already"):
         topics.create(1, 1000)
 
 
@@ -100,7 +100,7 @@ def test_too_few_brokers_are_named(broker: EmbeddedBroker) -> None:
     """The error says which setting to change."""
     properties = {"bootstrap.servers": broker.bootstrap}
     topics = ChangelogTopics(properties, "evertable", str(uuid.uuid4()), replication=3)
-    with pytest.raises(NotEnoughBrokersError, match=r"cannot be kept 3 times.*changelog\.replication"):
+    with pytest.raises(NotEnoughBrokersError, match=r"cannot have 3 replicas.*changelog\.replication"):
         topics.create(1, 1000)
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evertable.config import Config, effective
-from evertable.config.structure import paths
+from evertable.config.structure import FIELDS
 from evertable.errors import ConfigError
 
 Load = Callable[..., Config]
@@ -38,7 +38,7 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=3),
     max_leaves=6,
 )
-places = st.sampled_from(paths()).flatmap(
+places = st.sampled_from(FIELDS).flatmap(
     lambda path: st.tuples(*(st.sampled_from(["a", "b", "c"]) if part == "*" else st.just(part) for part in path))
 )
 variables = places.map(lambda path: "EVERTABLE_" + "__".join(path).upper())

@@ -11,7 +11,7 @@ from evertable.config import document
 from evertable.config.document import Data
 
 
-def said(text: str) -> list[str]:
+def problems_in(text: str) -> list[str]:
     return [str(problem) for problem in document.parse(text).problems]
 
 
@@ -47,7 +47,7 @@ def test_all_duplicates_are_problems() -> None:
 
 
 def test_anchors_and_merges() -> None:
-    """Aliases repeat a value; ``<<`` fills in what a mapping does not say itself."""
+    """Aliases repeat a value; ``<<`` fills in what a mapping does not have itself."""
     text = "a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3}\nc: {<<: [{y: 4}, *a]}\nd: *a\n"
     expected = {
         "a": {"x": "1", "y": "2"},
@@ -56,7 +56,7 @@ def test_anchors_and_merges() -> None:
         "d": {"x": "1", "y": "2"},
     }
     assert expected == document.parse(text).data
-    assert said("b: {<<: 3}") == ["b: '<<' takes a mapping, or a list of them"]
+    assert problems_in("b: {<<: 3}") == ["b: '<<' takes a mapping, or a list of them"]
 
 
 @pytest.mark.parametrize(
@@ -71,10 +71,10 @@ def test_anchors_and_merges() -> None:
         ("a: 1\n---\nb: 2", "a second document"),
         ("a: 'x", "a quote that is not closed"),
         ("a:\n  b: 1\n c: 2", "indent"),
-        ("a: !hunter x", "a: tags (!…) mean nothing here"),
+        ("a: !hunter x", "a: tags (!…) are not supported"),
         ("? [a]\n: 1", "line 1: a list or a mapping cannot be a name"),
-        ("a: \x07", "a character that no text file should have"),
-        ("a: &x [*x]", "does an alias hold itself?"),
+        ("a: \x07", "a character that is not allowed"),
+        ("a: &x [*x]", "does an alias contain itself?"),
         ("[" * 5000, "nested too deeply"),
         (
             "a: &a [1,1]\n"
@@ -85,7 +85,7 @@ def test_anchors_and_merges() -> None:
 )
 def test_what_cannot_be_read_is_a_problem_that_quotes_nothing(text: str, what: str) -> None:
     """One sentence with the line, never the text itself: it may hold a secret."""
-    problems = said(text)
+    problems = problems_in(text)
     assert [what in problem for problem in problems] == [True], problems
     assert "hunter" not in problems[0]
 

@@ -1,4 +1,4 @@
-"""Environment twins: variables that stand for values of the file."""
+"""Environment variables override values of the file."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_tables_and_the_server(load_text: Load, minimal: str) -> None:
 
 
 def test_the_token_has_a_short_name(load_text: Load, problems: Problems, minimal: str) -> None:
-    """``EVERTABLE_TOKEN`` wins over the file, and its twin of the usual form over it; problems name the one meant."""
+    """``EVERTABLE_TOKEN`` wins over the file, and the long form over it; problems name the one in use."""
 
     def token(env: dict[str, str]) -> str | None:
         secret = load_text(minimal + "server: {token: in-the-file}\n", env).server.token
@@ -67,8 +67,8 @@ def test_the_token_has_a_short_name(load_text: Load, problems: Problems, minimal
     assert token({"EVERTABLE_TOKEN": ""}) == "in-the-file"
     assert token({"EVERTABLE_TOKEN": "short"}) == "short"
     assert token({"EVERTABLE_TOKEN": "short", "EVERTABLE_SERVER__TOKEN": "long"}) == "long"
-    (said,) = problems(minimal, {"EVERTABLE_TOKEN": "two words"})
-    assert said.endswith("(EVERTABLE_TOKEN)")
+    (message,) = problems(minimal, {"EVERTABLE_TOKEN": "two words"})
+    assert message.endswith("(EVERTABLE_TOKEN)")
 
 
 def test_a_source_that_the_file_does_not_have(load_text: Load, minimal: str) -> None:
@@ -143,15 +143,15 @@ def test_variables_that_mean_nothing_are_problems(problems: Problems, minimal: s
     expected = {
         "EVERTABLE_ENGIN__TRIGGER: there is no section 'engin'; did you mean 'engine'?",
         "engine.triger: is unknown; did you mean 'trigger'? (EVERTABLE_ENGINE__TRIGER)",
-        "EVERTABLE_ENGINE: 'engine' is a section; name a value of it, after '__'",
-        "EVERTABLE_ENGINE__: 'engine' is a section; name a value of it, after '__'",
-        "EVERTABLE_APP__NAME: 'app' is one value; there is nothing below it",
-        "changelog.partitions: 'many' is no whole number (EVERTABLE_CHANGELOG__PARTITIONS)",
+        "EVERTABLE_ENGINE: 'engine' is a section; name a key in it, after '__'",
+        "EVERTABLE_ENGINE__: 'engine' is a section; name a key in it, after '__'",
+        "EVERTABLE_APP__NAME: 'app' is a single value without keys",
+        "changelog.partitions: 'many' is not a whole number (EVERTABLE_CHANGELOG__PARTITIONS)",
     }
     assert expected == set(problems(minimal, env))
 
 
 def test_where_properties_live() -> None:
-    """Read off the models, so that a new section's properties have twins too."""
+    """Read off the models, so that a new section's properties have variables too."""
     expected = [("kafka",), ("sources", "*", "kafka"), ("engine", "spark"), ("changelog", "kafka")]
     assert expected == PROPERTIES

@@ -1,4 +1,4 @@
-"""Finding the file, and what is said when it cannot be used."""
+"""The configuration file is found, and unusable ones are explained."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_environment_alone_may_say_everything(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"\xff\xfe\x00", "it is not UTF-8 text"),
         (b"- a\n- b\n", "the file must be a mapping"),
@@ -69,17 +69,17 @@ def test_the_environment_alone_may_say_everything(tmp_path: Path, monkeypatch: p
         (b"a: [", "line 1, column 5: not valid YAML"),
     ],
 )
-def test_files_that_are_no_configuration(tmp_path: Path, content: bytes, said: str) -> None:
+def test_files_that_are_no_configuration(tmp_path: Path, content: bytes, message: str) -> None:
     """One sentence, no traceback of a parser."""
     path = tmp_path / "evertable.yaml"
     path.write_bytes(content)
     with pytest.raises(ConfigError) as refused:
         load(path, {})
-    assert [said in problem for problem in refused.value.problems] == [True]
+    assert [message in problem for problem in refused.value.problems] == [True]
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
-    """And that is said."""
+    """And the problem reports it."""
     with pytest.raises(ConfigError, match="Is a directory"):
         load(tmp_path, {})
 

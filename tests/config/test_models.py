@@ -54,7 +54,7 @@ def test_it_is_frozen_and_travels(load_text: Load, minimal: str) -> None:
 
 
 def test_names_and_sides(load_text: Load, minimal: str) -> None:
-    """A source knows its name; the sides are the first two sources, or what the join says."""
+    """A source has its name; the sides are the first two sources, or those of the join."""
     config = load_text(minimal + "join: {left: accounts, type: AJ}\n")
     assert (config.join.type, config.left.name, config.right.name) == (JoinType.ASOF, "accounts", "users")
     config = load_text(minimal + "join: {right: users}\n")
@@ -95,7 +95,7 @@ def test_keys_may_have_different_names(load_text: Load, minimal: str) -> None:
 
 
 def test_a_third_source_is_not_read(load_text: Load, minimal: str) -> None:
-    """That is allowed, and said."""
+    """That is allowed, with a warning."""
     config = load_text(minimal + "  orders: {topic: o, key: id, columns: {id: long}}\n")
     assert config.warnings == ("sources.orders: is not part of the join and is not read",)
 
@@ -108,7 +108,11 @@ USERS, ACCOUNTS = "columns: {userId: string, name: string}", "columns: {userId: 
     [
         ("key: userId", "key: userID", "sources.users.key: 'userID' is none of the columns; did you mean 'userId'?"),
         (ACCOUNTS, "columns: {userId: long}", "sources.accounts.key: is long, but the key of 'users' is string"),
-        (USERS, "columns: {userId: json}", "sources.users.key: the column 'userId' is json; nothing can be joined by"),
+        (
+            USERS,
+            "columns: {userId: json}",
+            "sources.users.key: the column 'userId' is json; float, double and json cannot be joined by",
+        ),
         (USERS, "columns: {}", "sources.users.columns: is empty"),
         (USERS, "columns: [userId]", "sources.users.columns: must be a mapping (column: type)"),
         (USERS, "columns: {userId: string, '': string}", "sources.users.columns.: a column's name must not be empty"),
@@ -120,28 +124,28 @@ USERS, ACCOUNTS = "columns: {userId: string, name: string}", "columns: {userId: 
         ("users_v1", "[a, b]", "sources.users.topic: must be one text"),
         ("users_v1", "evertable.demo.g000001", "sources.users.topic: 'evertable.demo.g000001' is a changelog"),
         ("topic: users_v1, ", "", "sources.users.topic: is missing"),
-        ("topic: users_v1", "topic: users_v1, name: x", "sources.users.name: is what stands before the colon"),
-        ("topic: users_v1", "topic: users_v1, start: now", "sources.users.start: 'now' is no start"),
+        ("topic: users_v1", "topic: users_v1, name: x", "sources.users.name: is the key of the source"),
+        ("topic: users_v1", "topic: users_v1, start: now", "sources.users.start: 'now' is not a start"),
         ("  users:", "  us-ers:", "sources.us-ers: 'us-ers' cannot name a source"),
         ("  users:", "  Accounts:", "sources.accounts: differs from 'Accounts' in case only"),
         ("kafka:", "app: ..\nkafka:", "app: '..' cannot name a topic"),
         ("kafka:", "app: a/b\nkafka:", "app: 'a/b' is not allowed in a topic's name"),
-        ("kafka:", "join: {left: user}\nkafka:", "join.left: 'user' is no source; did you mean 'users'?"),
+        ("kafka:", "join: {left: user}\nkafka:", "join.left: 'user' is not a source; did you mean 'users'?"),
         ("kafka:", "join: {left: users, right: users}\nkafka:", "join.right: 'users' is the left source too"),
-        ("kafka:", "join: {type: outer}\nkafka:", "join.type: 'outer' is no join type; known are inner"),
+        ("kafka:", "join: {type: outer}\nkafka:", "join.type: 'outer' is not a join type; known are inner"),
         ("kafka:", "engine: fast\nkafka:", "engine: must be a mapping (name: value)"),
         ("kafka:", "engine: {trigger: fast}\nkafka:", "engine.trigger: 'fast' is unknown; known are realtime, micro"),
         ("kafka:", "engine: {spark: x}\nkafka:", "engine.spark: must be a mapping (name: value)"),
         ("kafka:", "changelog: {partitions: 0}\nkafka:", "changelog.partitions: '0' is too small; the least is 1"),
-        ("kafka:", "changelog: {replication: 1.5}\nkafka:", "changelog.replication: '1.5' is no whole number"),
+        ("kafka:", "changelog: {replication: 1.5}\nkafka:", "changelog.replication: '1.5' is not a whole number"),
         ("kafka:", f"changelog: {{prefix: {'p' * 240}}}\nkafka:", "changelog.prefix: is too long, with app"),
         ("kafka:", "logging: {level: loud}\nkafka:", "logging.level: 'loud' is unknown; known are debug, info"),
         ("kafka:", "loging: {}\nkafka:", "loging: is unknown; did you mean 'logging'?"),
         ("kafka:", "wibble: {port: 1}\nkafka:", "wibble: is unknown; known are app, kafka, control, sources, join"),
         ('{bootstrap.servers: "localhost:9092"}', "{}", "kafka.bootstrap.servers: is missing"),
         ('{bootstrap.servers: "localhost:9092"}', "", "kafka: is missing"),
-        ('"localhost:9092"', "localhost", "kafka.bootstrap.servers: 'localhost' is no host:port"),
-        ('"localhost:9092"', "'a:1,b:99999'", "kafka.bootstrap.servers: 'b:99999' is no host:port"),
+        ('"localhost:9092"', "localhost", "kafka.bootstrap.servers: 'localhost' is not host:port"),
+        ('"localhost:9092"', "'a:1,b:99999'", "kafka.bootstrap.servers: 'b:99999' is not host:port"),
     ],
 )
 def test_problems(problems: Problems, minimal: str, old: str, new: str, problem: str) -> None:
@@ -203,18 +207,18 @@ engine: {trigger: fast, interval_s: soon}
 
 def test_a_home_that_is_nobodys(problems: Problems, minimal: str) -> None:
     """A problem like any other."""
-    said = problems(minimal + "engine: {checkpoint_dir: ~nobody-at-all/x}\n")
-    assert said == ("engine.checkpoint_dir: there is no such user's folder (~) (line 5)",)
+    message = problems(minimal + "engine: {checkpoint_dir: ~nobody-at-all/x}\n")
+    assert message == ("engine.checkpoint_dir: there is no such user's folder (~) (line 5)",)
 
 
 def test_terminals_are_safe(problems: Problems, minimal: str) -> None:
     """Control characters in a value do not reach the screen."""
-    (said,) = problems(minimal.replace("users_v1", '"\\e[31mred"'))
-    assert said.isprintable()
+    (message,) = problems(minimal.replace("users_v1", '"\\e[31mred"'))
+    assert message.isprintable()
 
 
 def test_the_changelog_is_read_from_its_beginning(load_text: Load, minimal: str) -> None:
     """An offset reset of its own means nothing there."""
     config = load_text(minimal + "changelog: {kafka: {auto.offset.reset: latest}}\n")
-    said = "changelog.kafka.auto.offset.reset: is not used: a changelog is always read from its beginning"
-    assert config.warnings == (said,)
+    message = "changelog.kafka.auto.offset.reset: is not used: a changelog is always read from its beginning"
+    assert config.warnings == (message,)

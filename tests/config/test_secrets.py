@@ -59,7 +59,7 @@ RIGHT = {
 FORMS = ("${file:secret}", "${MY_SECRET}", "x${MY_SECRET}y", "${NONE_TOKEN:-" + SECRET + "}", "[${file:secret}]")
 
 
-def everything_said(load_text: Load, text: str, env: dict[str, str]) -> str:
+def everything_shown(load_text: Load, text: str, env: dict[str, str]) -> str:
     """All that a person could see of a load, whether it succeeds or not."""
     try:
         config = load_text(text, env, {"secret": SECRET + "\n"})
@@ -73,15 +73,15 @@ def everything_said(load_text: Load, text: str, env: dict[str, str]) -> str:
 def test_wherever_it_is_put(load_text: Load, place: str, form: str) -> None:
     """In every value, also where it makes no sense and is a problem."""
     quoted = form.replace("[", '["').replace("]", '"]') if form.startswith("[") else f'"{form}"'
-    said = everything_said(load_text, TEMPLATE.format_map(RIGHT | {place: quoted}), {"MY_SECRET": SECRET})
-    assert SECRET not in said
+    message = everything_shown(load_text, TEMPLATE.format_map(RIGHT | {place: quoted}), {"MY_SECRET": SECRET})
+    assert SECRET not in message
 
 
 @given(st.sets(st.sampled_from(list(RIGHT))), st.sets(st.sampled_from(list(RIGHT))), st.sampled_from(FORMS[:3]))
 def test_whatever_else_is_wrong(load_text: Load, secret: set[str], wrong: set[str], form: str) -> None:
     """Several at once, beside values that are simply wrong."""
     values = RIGHT | dict.fromkeys(wrong, '"?!"') | dict.fromkeys(secret, f'"{form}"')
-    assert SECRET not in everything_said(load_text, TEMPLATE.format_map(values), {"MY_SECRET": SECRET})
+    assert SECRET not in everything_shown(load_text, TEMPLATE.format_map(values), {"MY_SECRET": SECRET})
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_whatever_else_is_wrong(load_text: Load, secret: set[str], wrong: set[st
 )
 def test_in_a_line_that_is_no_configuration(load_text: Load, line: str) -> None:
     """Passwords that YAML takes for something else are not quoted back."""
-    assert SECRET not in everything_said(load_text, line, {})
+    assert SECRET not in everything_shown(load_text, line, {})
 
 
 def test_masks_stand_where_secrets_are(load_text: Load) -> None:
@@ -117,9 +117,11 @@ def test_masks_stand_where_secrets_are(load_text: Load) -> None:
 def test_a_short_secret_is_hidden_where_it_is_wrong(load_text: Load) -> None:
     """Even one of two letters is not echoed by the value's own problem."""
     values = RIGHT | {"trigger": '"${MY_SECRET}"', "left": '"${MY_SECRET}"', "partitions": '"${MY_SECRET}"'}
-    said = everything_said(load_text, TEMPLATE.format_map(values), {"MY_SECRET": "qz"})
-    assert "qz" not in said
-    assert said.split("Traceback")[0].split("ConfigError(")[0].count("the value (not shown, it may be a secret)") == 3
+    message = everything_shown(load_text, TEMPLATE.format_map(values), {"MY_SECRET": "qz"})
+    assert "qz" not in message
+    assert (
+        message.split("Traceback")[0].split("ConfigError(")[0].count("the value (not shown, it may be a secret)") == 3
+    )
 
 
 @pytest.mark.parametrize("token", [SECRET, f"{SECRET} two", f"[{SECRET}]", f"{{{SECRET}: x}}", f"'{SECRET}\u00e9'"])
@@ -129,16 +131,16 @@ def test_a_token_in_the_clear(load_text: Load, token: str, variable: str) -> Non
     for host in ("localhost", "0.0.0.0", "no/host"):  # noqa: S104
         written = RIGHT | {"host": host} | ({"token": "null"} if variable else {"token": token})
         env = {variable: token} if variable else {}
-        assert SECRET not in everything_said(load_text, TEMPLATE.format_map(written), env)
+        assert SECRET not in everything_shown(load_text, TEMPLATE.format_map(written), env)
     assert SECRET not in repr(Server.model_validate({"token": SECRET}))
 
 
 def test_a_secret_in_the_file_itself_is_a_warning(load_text: Callable[..., Config], minimal: str) -> None:
     """From the environment or another file it is none."""
-    said = "is a secret in the file itself; write ${VAR} or ${file:path} instead"
+    message = "is a secret in the file itself; write ${VAR} or ${file:path} instead"
     login = "security.protocol: SASL_SSL, sasl.mechanism: PLAIN, sasl.username: me, sasl.password: %s"
     text = minimal.replace('"localhost:9092"', f'"localhost:9092", {login}')
-    assert load_text(text % "hunter2").warnings == (f"kafka.sasl.password: {said}",)
+    assert load_text(text % "hunter2").warnings == (f"kafka.sasl.password: {message}",)
     assert load_text(text % "'${PW}'", {"PW": "hunter2"}).warnings == ()
     spark = load_text(minimal + "engine: {spark: {spark.my.secret.key: hunter2}}\n")
-    assert spark.warnings == (f"engine.spark.spark.my.secret.key: {said}",)
+    assert spark.warnings == (f"engine.spark.spark.my.secret.key: {message}",)

@@ -27,7 +27,7 @@ def test_defaults(load_text: Load) -> None:
 
 
 def test_names_of_tables(load_text: Load, minimal: str) -> None:
-    """Some may be said, the others follow; a null means the default; any printable name that an address can hold."""
+    """Names that are not given, or null, have defaults; any printable name that fits into an address is fine."""
     config = load_text(minimal + "tables: {joined: 'Käufer & Konten (neu)', users: user, accounts: ~}\n")
     assert config.tables == {"users": "user", "accounts": "accounts_ui", "joined": "Käufer & Konten (neu)"}
     config = load_text(minimal + "join: {left: accounts}\ntables: {users: accounts_ui, accounts: users_ui}\n")
@@ -35,39 +35,42 @@ def test_names_of_tables(load_text: Load, minimal: str) -> None:
 
 
 def test_a_name_for_a_source_that_is_not_joined(load_text: Load, minimal: str) -> None:
-    """Has no effect, which is said."""
+    """It has no effect, which is a warning."""
     third = "  orders: {topic: o, key: id, columns: {id: long}}\n"
     config = load_text(minimal + third + "tables: {orders: orders_ui}\n")
     assert "tables.orders: has no effect: the source is not part of the join" in config.warnings
 
 
 SERVER = [
-    ("host: 0.0.0.0", "server.host: 0.0.0.0 needs a token, or all who reach it could read; set EVERTABLE_TOKEN"),
+    ("host: 0.0.0.0", "server.host: 0.0.0.0 needs a token, or anyone who can connect could read; set EVERTABLE_TOKEN"),
     ("host: '::'", "server.host: :: needs a token"),
     ("host: my-machine", "server.host: my-machine needs a token"),
-    ("host: http://localhost", "server.host: 'http://localhost' is no host"),
-    ("host: localhost:80", "server.host: 'localhost:80' is no host"),
-    ("host: ''", "server.host: '' is no host"),
+    ("host: http://localhost", "server.host: 'http://localhost' is not a host"),
+    ("host: localhost:80", "server.host: 'localhost:80' is not a host"),
+    ("host: ''", "server.host: '' is not a host"),
     ("port: 65536", "server.port: '65536' is too large; the most is 65535"),
     ("port: -1", "server.port: '-1' is too small; the least is 0"),
-    ("port: http", "server.port: 'http' is no whole number"),
+    ("port: http", "server.port: 'http' is not a whole number"),
     ("token: ''", "server.token: must be visible ASCII characters"),
     ("token: two words", "server.token: must be visible ASCII characters"),
     ("token: schlüssel", "server.token: must be visible ASCII characters"),
     ("token: [a]", "server.token: must be one text"),
     ("origins: ['*']", "server.origins.0: '*' would let every web page in; list the pages' origins"),
     ("origins: '*'", "server.origins.0: '*' would let every web page in"),
-    ("origins: [https://a.example, b.example]", "server.origins.1: 'b.example' is no origin; write scheme://host or"),
-    ("origins: [https://a.example/x]", "server.origins.0: 'https://a.example/x' is no origin"),
-    ("origins: [ftp://a.example]", "server.origins.0: 'ftp://a.example' is no origin"),
-    ("origins: [https://u:p@a.example]", "server.origins.0: 'https://u:p@a.example' is no origin"),
-    ("origins: [https://a.example:x]", "server.origins.0: 'https://a.example:x' is no origin"),
-    ("origins: [https://]", "server.origins.0: 'https://' is no origin"),
+    (
+        "origins: [https://a.example, b.example]",
+        "server.origins.1: 'b.example' is not an origin; write scheme://host or",
+    ),
+    ("origins: [https://a.example/x]", "server.origins.0: 'https://a.example/x' is not an origin"),
+    ("origins: [ftp://a.example]", "server.origins.0: 'ftp://a.example' is not an origin"),
+    ("origins: [https://u:p@a.example]", "server.origins.0: 'https://u:p@a.example' is not an origin"),
+    ("origins: [https://a.example:x]", "server.origins.0: 'https://a.example:x' is not an origin"),
+    ("origins: [https://]", "server.origins.0: 'https://' is not an origin"),
     ("origins: {a: b}", "server.origins: must be a list"),
     ("tick_ms: 0", "server.tick_ms: '0' is too small; the least is 1"),
     ("max_page: 0", "server.max_page: '0' is too small"),
-    ("max_sockets: many", "server.max_sockets: 'many' is no whole number"),
-    ("max_queries: many", "server.max_queries: 'many' is no whole number"),
+    ("max_sockets: many", "server.max_sockets: 'many' is not a whole number"),
+    ("max_queries: many", "server.max_queries: 'many' is not a whole number"),
     ("max_memory_mb: 0", "server.max_memory_mb: '0' is too small"),
     ("tls: {certificate: c.pem}", "server.tls.key: is missing"),
     ("tls: yes", "server.tls: must be a mapping (name: value)"),
@@ -97,10 +100,10 @@ TABLES = [
     (f"joined: {'x' * 201}", "tables.joined: a table's name has at most 200 characters, not 201"),
     ("joined: dead_letters", "tables.joined: 'dead_letters' is one of the operators' tables"),
     ("joined: [a]", "tables.joined: must be one text"),
-    ("joined: users_ui", "tables.joined: 'users_ui' is what the table of users is called, too"),
-    ("users: x, accounts: x", "tables.accounts: 'x' is what the table of users is called, too"),
-    ("user: x", "tables.user: is no source; did you mean 'users'?"),
-    ("final: x", "tables.final: is no source; known are users, accounts, joined"),
+    ("joined: users_ui", "tables.joined: 'users_ui' is also the name of the table of users"),
+    ("users: x, accounts: x", "tables.accounts: 'x' is also the name of the table of users"),
+    ("user: x", "tables.user: is not a source; did you mean 'users'?"),
+    ("final: x", "tables.final: is not a source; known are users, accounts, joined"),
 ]
 
 
@@ -122,7 +125,7 @@ def test_more_problems_of_tables(problems: Problems, minimal: str) -> None:
     ]
     assert problems(minimal + "tables: [a]\n") == ("tables: must be a mapping (name: value) (line 5)",)
     (found_one,) = problems(minimal.replace("users:", "joined:", 1))
-    assert found_one.startswith("sources.joined: is what tables calls the joined table; choose another name")
+    assert found_one.startswith("sources.joined: is the name of the joined table in tables; choose another name")
 
 
 def test_a_host_for_everybody_with_a_token(load_text: Load, minimal: str) -> None:
@@ -130,7 +133,7 @@ def test_a_host_for_everybody_with_a_token(load_text: Load, minimal: str) -> Non
     config = load_text(minimal + "server: {host: 0.0.0.0}\n", {"EVERTABLE_TOKEN": "a-token-that-nobody-guesses"})
     assert (config.server.host, config.warnings) == ("0.0.0.0", ())  # noqa: S104
     config = load_text(minimal + "server: {host: '::', token: short}\n")
-    assert config.warnings == ("server.token: is short enough to be guessed; 16 characters or more are not",)
+    assert config.warnings == ("server.token: is short enough to be guessed; use 16 characters or more",)
 
 
 def test_certificates_are_relative_to_the_file(load_text: Load, minimal: str) -> None:

@@ -46,7 +46,7 @@ def test_no_linger_and_no_control_topic(load_text: Load, minimal: str) -> None:
         ("swap: {linger_s: 90000}", "swap.linger_s: '90000' is too large; the most is 86400"),
         ("swap: {linger: 8}", "swap.linger: is unknown; did you mean 'linger_s'?"),
         ("swap: {timeout_s: 0}", "swap.timeout_s: '0' is too small; the least is 1"),
-        ("swap: {timeout_s: soon}", "swap.timeout_s: 'soon' is no whole number"),
+        ("swap: {timeout_s: soon}", "swap.timeout_s: 'soon' is not a whole number"),
         ("swap: {max_lingering: 101}", "swap.max_lingering: '101' is too large; the most is 100"),
         ("control: {enabled: maybe}", "control.enabled: 'maybe' is neither true nor false"),
         ("control: {topic: a b}", "control.topic: 'a b' is not allowed in a topic's name"),

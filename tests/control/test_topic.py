@@ -53,7 +53,7 @@ def test_a_topic_that_may_not_be_made(own_broker: EmbeddedBroker) -> None:
     allow_only(own_broker, topic.name, AclOperation.DESCRIBE)
     presence = topic.ensure(create_ok=True)
     assert (presence.there, presence.made) == (False, False)
-    assert presence.warning.startswith(f"There is no control topic '{topic.name}', and it cannot be made: ")
+    assert presence.warning.startswith(f"There is no control topic '{topic.name}', and it cannot be created: ")
     assert presence.warning.endswith("Create it, or set control.enabled to false.")
 
 

@@ -14,7 +14,8 @@ from evertable.errors import (
     QueryFailedError,
     TopicNotFoundError,
 )
-from evertable.generations.retrying import ATTEMPT_S, MOST_S, is_lasting, is_transient, retried
+from evertable.generations.retrying import ATTEMPT_S, MOST_S, is_lasting, retried
+from evertable.kafka.errors import is_transient
 
 AWAY = KafkaUnreachableError("Kafka does not answer.")
 

@@ -64,7 +64,7 @@ def test_one_after_the_other_is_told_and_mended(
         secured.identity("scram", stranger.identity("broker"))
         said(running, "BROKER_NOT_TRUSTED", "is from an unknown authority")
         secured.identity("scram", broker.identity("broker"))
-        said(running, "NOT_AUTHENTICATED", "does not let us in", "invalid credentials")
+        said(running, "NOT_AUTHENTICATED", "rejected the login", "invalid credentials")
         secured.password(PASSWORD)
         said(running, "NOT_AUTHORIZED", f"the right Describe on topic 'evertable.{app}.state'")
         secured.allow(needed["state"])
@@ -92,7 +92,7 @@ def test_a_certificate_that_has_expired_and_rights_that_are_taken_away_in_mid_ru
     kafka = secured.kafka("certificate") | {"ssl.certificate.location": str(mine.certificate)}
     kafka["ssl.key.location"] = str(mine.key)
     with Process(settings("", app, topics, tmp_path, kafka=kafka), tmp_path) as running:
-        said(running, "NOT_AUTHENTICATED", "does not accept the certificate of this client", "expired")
+        said(running, "NOT_AUTHENTICATED", "rejected the certificate of this client", "expired")
         mine.key.write_bytes(secured.client.key.read_bytes())
         mine.certificate.write_bytes(secured.client.certificate.read_bytes())
         generation = live(running)["generation"]
@@ -159,7 +159,7 @@ def test_another_cause_is_told_too_while_kafka_is_away(secured: Secured, tmp_pat
         return [str(report) for report in reports]
 
     (refused,) = seen(4)
-    assert "does not let us in" in refused
+    assert "rejected the login" in refused
     secured.identity("scram", broker.identity("broker", at="DNS:elsewhere.example"))
     (distrusted,) = seen(2)
     assert "is for another host" in distrusted
@@ -179,16 +179,16 @@ def test_tokens_that_are_renewed_that_are_missing_and_that_nobody_finds(
     sections = settings("", app, topics, tmp_path, kafka=secured.kafka("tokens", "${PLANTED}"))
     sections["engine"]["spark"] = {"spark.hadoop.my.secret.key": "${PLANTED}"}
     with secured.tokens.away(), Process(sections, tmp_path) as running:
-        said(running, "NOT_AUTHENTICATED", "No token for Kafka", "Could not connect")
+        said(running, "NOT_AUTHENTICATED", "Could not get a token for Kafka", "Could not connect")
         places = [*shown(running), *on_command_lines(running.group)]
         secured.tokens.open()
         live(running)
         renewed_without_a_gap(secured, running, topics[0])
         places += [*shown(running), *on_command_lines(running.group)]
-        before = heard(running.logs, "No token for Kafka")
+        before = heard(running.logs, "Could not get a token for Kafka")
         secured.tokens.close()
-        said(running, "NOT_AUTHENTICATED", "No token for Kafka", before=before)
-        wait_until(lambda: "No token for Kafka" in running.status.get("message", ""), "what is wrong now")
+        said(running, "NOT_AUTHENTICATED", "Could not get a token for Kafka", before=before)
+        wait_until(lambda: "Could not get a token for Kafka" in running.status.get("message", ""), "what is wrong now")
         secured.records.send(topics[0], [{"userId": "u1", "name": "later", "age": 1}])
         secured.tokens.open()
         wait_until(lambda: running.rows("users_ui", filter="name = 'later'"), "the row that came meanwhile")

@@ -89,7 +89,7 @@ def test_a_topic_with_several_partitions_is_refused(apps: Apps, app: str, broker
 
 
 def test_more_copies_than_brokers_are_refused(apps: Apps, app: str) -> None:
-    with pytest.raises(NotEnoughBrokersError, match=r"cannot be kept 3 times.*changelog\.replication"):
+    with pytest.raises(NotEnoughBrokersError, match=r"cannot have 3 replicas.*changelog\.replication"):
         apps.new(app, replication=3).open()
 
 

@@ -18,7 +18,7 @@ from evertable.changelog.decode import Decoder
 from evertable.changelog.schema import ChangelogSchema
 from evertable.errors import ChangelogError, KafkaAccessError, KafkaUnreachableError
 from evertable.kafka.consumer import GRACE_S, GrouplessConsumer
-from evertable.kafka.errors import MISSING, TRANSIENT
+from evertable.kafka.errors import ErrorKind, is_transient
 
 MAX_MESSAGES = 10_000
 """Messages to decode at once; more are not faster."""
@@ -179,9 +179,9 @@ class ChangelogReader:
     def _without_errors(self, messages: Sequence[Message]) -> list[Message]:
         """Returns the messages that are records; raises for permanent errors."""
         for error in filter(None, map(Message.error, messages)):
-            if error.code() in MISSING:  # a restarting broker may report this for a topic that exists
+            if ErrorKind.of(error) is ErrorKind.MISSING:  # a restarting broker may report this for a topic that exists
                 self._check_topic()
-            elif error.code() not in TRANSIENT and not error.retriable():
+            elif not is_transient(error):
                 raise self._consumer.error(error, self.topic)
         return [message for message in messages if message.error() is None]
 

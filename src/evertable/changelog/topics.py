@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import ConfigResource, ResourceType
 
-from evertable.errors import KafkaUnreachableError, NotEnoughBrokersError, TopicExistsError, TopicNotFoundError
+from evertable.errors import TopicExistsError, TopicNotFoundError
+from evertable.kafka import topics
 from evertable.kafka.admin import Admin
 from evertable.kafka.consumer import GRACE_S
-from evertable.kafka.errors import MISSING, UNAUTHORIZED
-from evertable.kafka.topics import describe
+from evertable.kafka.errors import ErrorKind
+from evertable.kafka.topics import TIMEOUT_S
 
 log = logging.getLogger(__name__)
 
 KAFKAS_MAX_MESSAGE_BYTES = 1_048_588
 """Kafka's default for ``max.message.bytes``."""
 
-TIMEOUT_S = 30.0
-_MAX_LIMIT = 2**31 - 1
+_MOST_BYTES = 2**31 - 1
 _LOOK_AGAIN_S = 0.02
 
 
@@ -77,8 +76,7 @@ def _largest_message(admin: Admin, asked: list[ConfigResource], timeout_s: float
         try:
             largest = max(largest, int(answer.result()["max.message.bytes"].value))
         except KafkaException as problem:
-            error: KafkaError = problem.args[0]
-            if error.code() not in UNAUTHORIZED:
+            if ErrorKind.of(problem.args[0]) is not ErrorKind.UNAUTHORIZED:
                 raise admin.explain(problem, resource.name, "DescribeConfigs") from problem
             log.warning("No right to read the settings of topic '%s'; assuming Kafka's defaults", resource.name)
             largest = max(largest, KAFKAS_MAX_MESSAGE_BYTES)
@@ -86,7 +84,7 @@ def _largest_message(admin: Admin, asked: list[ConfigResource], timeout_s: float
 
 
 def _limit(largest_source_message: int) -> int:
-    return min(2 * max(largest_source_message, KAFKAS_MAX_MESSAGE_BYTES), _MAX_LIMIT)
+    return min(2 * max(largest_source_message, KAFKAS_MAX_MESSAGE_BYTES), _MOST_BYTES)
 
 
 class ChangelogTopics:
@@ -133,13 +131,12 @@ class ChangelogTopics:
             "max.message.bytes": str(limit),
         }
         name = topic_name(self.prefix, self.app, generation)
-        topic = NewTopic(name, self._partitions, self._replication, config=settings)
         try:
-            self._ask(admin, name, lambda client: client.create_topics([topic], request_timeout=timeout_s), "Create")
+            topics.create(admin, name, self._partitions, self._replication, settings, timeout_s)
         except TopicExistsError:
             if not may_exist:
                 raise
-        self._await(admin, name, self._partitions, timeout_s)
+            topics.await_partitions(admin, name, self._partitions, timeout_s)
         return ChangelogTopic(name, limit, self._partitions)
 
     def find(
@@ -152,10 +149,11 @@ class ChangelogTopics:
     ) -> ChangelogTopic:
         """Returns the existing changelog of a generation; raises TopicNotFoundError if it was deleted."""
         name = topic_name(self.prefix, self.app, generation)
-        partitions = _partitions_of(admin or Admin(self._properties), name, timeout_s)
-        if not partitions:
-            raise TopicNotFoundError(f"The changelog '{name}' is gone.", "Its generation is built anew.")
-        return ChangelogTopic(name, _limit(largest_source_message), partitions)
+        try:
+            found = topics.find(admin or Admin(self._properties), name, timeout_s=timeout_s)
+        except TopicNotFoundError as error:
+            raise TopicNotFoundError(f"The changelog '{name}' is gone.", "Its generation is rebuilt.") from error
+        return ChangelogTopic(name, _limit(largest_source_message), len(found.partitions))
 
     def delete(self, generation: int) -> None:
         """Deletes the changelog of a generation, if there is one, and waits until it does not exist.
@@ -163,54 +161,10 @@ class ChangelogTopics:
         Its query must have ended and its producer be closed: if brokers create topics automatically, a late producer
         would recreate it.
         """
-        name, admin = topic_name(self.prefix, self.app, generation), Admin(self._properties)
-        try:
-            self._ask(admin, name, lambda client: client.delete_topics([name], request_timeout=TIMEOUT_S), "Delete")
-        except TopicNotFoundError:
-            log.debug("There was no topic '%s' to delete", name)
-        self._await(admin, name, 0, TIMEOUT_S)
+        topics.delete(Admin(self._properties), topic_name(self.prefix, self.app, generation))
 
     def list(self) -> dict[int, str]:
-        """Returns the names of the app's changelogs, by generation."""
-        admin = Admin(self._properties)
-        try:
-            topics = admin.client.list_topics(timeout=TIMEOUT_S).topics
-        except KafkaException as problem:
-            raise admin.explain(problem, f"{self.prefix}.{self.app}.*") from problem
-        found = {generation_of(self.prefix, self.app, name): name for name in topics}
+        """The changelogs there are, by generation."""
+        names = topics.topic_names(self._properties, timeout_s=TIMEOUT_S)
+        found = {generation_of(self.prefix, self.app, name): name for name in names}
         return {generation: found[generation] for generation in sorted(filter(None, found))}
-
-    def _ask(
-        self, admin: Admin, name: str, request: Callable[[AdminClient], Mapping[str, Future[None]]], right: str
-    ) -> None:
-        try:
-            admin.ask(request, TIMEOUT_S)[name].result()
-        except KafkaException as problem:
-            error: KafkaError = problem.args[0]
-            if error.code() == KafkaError.TOPIC_ALREADY_EXISTS:
-                raise TopicExistsError(
-                    f"The topic '{name}' is there already.", "Take the next generation."
-                ) from problem
-            if error.code() == KafkaError.INVALID_REPLICATION_FACTOR:
-                raise NotEnoughBrokersError(name, self._replication, error.str()) from problem
-            raise admin.explain(problem, name, right) from problem
-
-    def _await(self, admin: Admin, name: str, partitions: int, timeout_s: float) -> None:
-        """Brokers learn of a new or a deleted topic a little later; until then it looks as it did before."""
-        deadline = time.monotonic() + timeout_s
-        while _partitions_of(admin, name, timeout_s) != partitions:
-            if time.monotonic() > deadline:
-                raise KafkaUnreachableError(
-                    f"Kafka at {admin.servers} still does not show '{name}' with {partitions} partitions.",
-                    "Check that all brokers are up.",
-                )
-            time.sleep(_LOOK_AGAIN_S)
-
-
-def _partitions_of(admin: Admin, name: str, timeout_s: float) -> int:
-    try:
-        return len(describe(admin, name, timeout_s).partitions)
-    except KafkaException as problem:
-        if problem.args[0].code() in MISSING:
-            return 0
-        raise admin.explain(problem, name) from problem

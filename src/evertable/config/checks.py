@@ -1,4 +1,4 @@
-"""What no section can know alone: defaults taken from another section, and whether the sections agree."""
+"""Fills in defaults that depend on other sections, and checks sections against each other."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from evertable.properties import flatten
 from evertable.schema.joins import JoinType, joined_columns
 
 if TYPE_CHECKING:
-    from evertable.config.models import Changelog, Config, Join, Source
-    from evertable.config.swaps import Control
+    from evertable.config.models import Changelog, Config, Control, Join, Source
 
 
 def with_defaults(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The raw configuration with the control topic, each source's name and start, and the join's sides filled in."""
+    """Fills in the control topic, each source's name and start, the join's sides and the tables' names."""
     filled = dict(data)
     control = data.get("control") or {}
     if isinstance(control, Mapping):
@@ -46,7 +45,7 @@ def _with_topic(control: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str
     own = names.OwnTopics(str(prefix or names.PREFIX), str(data.get("app") or names.APP), "")
     try:
         return {"topic": names.topic(own.default_control), **given}
-    except ValueError:  # reported where the prefix and the app are checked
+    except ValueError:  # reported for the prefix or the app
         return given
 
 
@@ -61,7 +60,7 @@ def _filled(name: str, source: object, shared_reset: str | None) -> object:
 
 
 def _offset_reset(kafka: object) -> str | None:
-    """What ``auto.offset.reset`` means as a start, if it is given and right."""
+    """Returns the start that ``auto.offset.reset`` stands for, if it is given and valid."""
     try:
         flat = flatten(kafka) if isinstance(kafka, Mapping) else {}
     except ValueError:
@@ -77,10 +76,10 @@ def _with_sides(join: Mapping[str, Any], sources: list[str]) -> dict[str, Any]:
 
 
 def _with_tables(tables: Mapping[str, Any], join: Mapping[str, Any], sources: list[str]) -> dict[str, Any]:
-    """The public names with those that are not given; a source may be meant in another case, by a variable."""
-    spelled = {name.lower(): name for name in (*sources, names.JOINED)}
+    """Fills in the names that are not given; variables may name a source in another case."""
+    by_lower = {name.lower(): name for name in (*sources, names.JOINED)}
     given = {
-        key if key in sources else spelled.get(str(key).lower(), key): name
+        key if key in sources else by_lower.get(str(key).lower(), key): name
         for key, name in tables.items()
         if name is not None
     }
@@ -97,12 +96,12 @@ def disagreements(
     changelog: Changelog | None,
     control: Control | None,
 ) -> list[Problem]:
-    """What is wrong between sections. A part that is wrong in itself is None, or ``named`` but not in ``sources``."""
+    """Returns the problems between sections. An invalid section is None; an invalid source is only in ``named``."""
     found: list[Problem] = []
     if named is not None:
         found += _names(named)
     found += [
-        Problem(("sources", name, "name"), "is what stands before the colon; leave it out")
+        Problem(("sources", name, "name"), "is the key of the source; leave it out")
         for name, source in sources.items()
         if source.name != name
     ]
@@ -118,7 +117,7 @@ def disagreements(
 
 
 def topic_names(sources: Mapping[str, Source]) -> Iterator[Problem]:
-    """The sources' topics that Kafka would not have."""
+    """Yields a problem for each source whose topic name Kafka would reject."""
     for name, source in sources.items():
         try:
             names.topic(source.topic)
@@ -136,7 +135,7 @@ def _names(named: Collection[str]) -> Iterator[Problem]:
     seen: dict[str, str] = {}
     for name in named:
         if name.lower() == names.JOINED:
-            yield Problem(("sources", name), "is what tables calls the joined table; choose another name")
+            yield Problem(("sources", name), "is the name of the joined table in tables; choose another name")
         other = seen.setdefault(name.lower(), name)
         if other != name:
             yield Problem(("sources", name), f"differs from '{other}' in case only")
@@ -145,7 +144,7 @@ def _names(named: Collection[str]) -> Iterator[Problem]:
 def _join(named: Collection[str], sources: Mapping[str, Source], join: Join) -> Iterator[Problem]:
     for side, name in (("left", join.left), ("right", join.right)):
         if name and name not in named:
-            yield Problem(("join", side), f"'{name}' is no source; {nearest(name, named)}")
+            yield Problem(("join", side), f"'{name}' is not a source; {nearest(name, named)}")
     if join.left == join.right and join.left:
         yield Problem(("join", "right"), f"'{join.right}' is the left source too; two are needed, even for one topic")
     elif join.left in sources and join.right in sources:
@@ -161,15 +160,15 @@ def _tables(named: Collection[str], tables: Mapping[str, str], sides: Collection
     for key, name in tables.items():
         if key != names.JOINED and key not in named:
             if key not in sides:  # that one is the join's problem
-                yield Problem(("tables", key), f"is no source; {nearest(key, (*named, names.JOINED))}")
+                yield Problem(("tables", key), f"is not a source; {nearest(key, (*named, names.JOINED))}")
         elif name in names.OPERATORS:
             yield Problem(("tables", key), f"'{name}' is one of the operators' tables; choose another name")
         elif (other := seen.setdefault(name, key)) != key:
-            yield Problem(("tables", key), f"'{name}' is what the table of {other} is called, too")
+            yield Problem(("tables", key), f"'{name}' is also the name of the table of {other}")
 
 
 def _clashes(left: Source, right: Source) -> Iterator[Problem]:
-    """Columns that no renaming can tell apart; for every join, as a control message may change it any time."""
+    """Yields columns whose names clash even after renaming; in every join, as a control message may change it."""
     reported = set()
     for join in JoinType:
         columns = joined_columns(join, left, right)
@@ -201,8 +200,8 @@ def _own_topics(own: names.OwnTopics, sources: Mapping[str, Source], control: Co
         yield Problem(("control", "topic"), f"'{control.topic}' is {role}")
 
 
-def unusable(config: Config) -> Iterator[Problem]:
-    """Security that cannot be told to both of Kafka's clients, where it was given."""
+def unusable_security(config: Config) -> Iterator[Problem]:
+    """Yields the security properties that one of the Kafka clients does not support, where they were given."""
     shared = config.kafka.lost_in_translation()[1]
     for path, _, in_effect in _kafka_sections(config):
         for problem in in_effect.lost_in_translation()[1]:
@@ -210,8 +209,8 @@ def unusable(config: Config) -> Iterator[Problem]:
                 yield Problem((*path, *problem.path), problem.what)
 
 
-def remarks(config: Config) -> Iterator[Problem]:
-    """What is allowed and still worth a sentence."""
+def warnings(config: Config) -> Iterator[Problem]:
+    """Yields what is allowed but has no effect, or probably not the intended one."""
     shared = config.kafka.lost_in_translation()[0]
     for path, kafka, in_effect in _kafka_sections(config):
         lost = [each for each in in_effect.lost_in_translation()[0] if path == ("kafka",) or each not in shared]
@@ -219,7 +218,7 @@ def remarks(config: Config) -> Iterator[Problem]:
             yield Problem((*path, *problem.path), problem.what)
         elsewhere = path != ("kafka",) and kafka.is_another_cluster_than(config.kafka)
         if elsewhere and any(map(is_security, config.kafka)) and not any(map(is_security, kafka)):
-            yield Problem(path, "names another cluster, which is not told the security properties of kafka")
+            yield Problem(path, "names another cluster, which does not get the security properties of kafka")
     if config.changelog.kafka is not None and config.changelog.kafka.offset_reset is not None:
         what = "is not used: a changelog is always read from its beginning"
         yield Problem(("changelog", "kafka", "auto.offset.reset"), what)
@@ -229,18 +228,18 @@ def remarks(config: Config) -> Iterator[Problem]:
     for name in config.tables:
         if name not in (config.join.left, config.join.right, names.JOINED):
             yield Problem(("tables", name), "has no effect: the source is not part of the join")
-    for path in config.in_the_open:
+    for path in config.plaintext_secrets:
         yield Problem(path, "is a secret in the file itself; write ${VAR} or ${file:path} instead")
     token = config.server.token
     if token is not None and len(token.get_secret_value()) < SHORT_TOKEN:
-        yield Problem(("server", "token"), f"is short enough to be guessed; {SHORT_TOKEN} characters or more are not")
+        yield Problem(("server", "token"), f"is short enough to be guessed; use {SHORT_TOKEN} characters or more")
     for name in config.engine.spark:
         if not name.startswith("spark."):
             yield Problem(("engine", "spark", name), "Spark's settings begin with 'spark.'; this may have no effect")
 
 
 def _kafka_sections(config: Config) -> Iterator[tuple[tuple[str, ...], KafkaProperties, KafkaProperties]]:
-    """Where properties are given, what is given there, and what is in effect with it."""
+    """Yields each section of client properties: its path, its content, and what is in effect with it."""
     yield ("kafka",), config.kafka, config.kafka
     for name, source in config.sources.items():
         yield ("sources", name, "kafka"), source.kafka, config.source_kafka(source)

@@ -1,8 +1,8 @@
-"""YAML text as plain data: mappings with text keys, lists, texts and nulls, and nothing else.
+"""Reads YAML as plain data: mappings with text keys, lists, texts and nulls, and nothing else.
 
-A scalar stays the text that was written; the field it is for decides what it means. So `no`, `1.10`, `0123` or `12:30`
-are never booleans, floats, octals or base-60 numbers by surprise, not as values and not as names of columns.
-Messages say the line but never quote it: it may hold a secret.
+A scalar stays the text that was written; its field decides what it means. So `no`, `1.10`, `0123` or `12:30` never
+become booleans, floats, octals or base-60 numbers, neither as values nor as names of columns.
+Messages name the line but never quote it, as it may contain a secret.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from evertable.problems import Problem, dotted
 
 Data = str | None | list["Data"] | dict[str, "Data"]
 
-MAX_NODES = 100_000  # aliases of aliases can describe billions
+MAX_NODES = 100_000  # aliases of aliases can expand to billions
 MAX_DEPTH = 50
 
 BOM = "\ufeff"
@@ -24,13 +24,13 @@ _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _MERGE = "tag:yaml.org,2002:merge"
 _TEXT = "tag:yaml.org,2002:str"
 
-_SYNTAX = (  # what PyYAML finds, and what to say; its own words may quote the text
+_SYNTAX = (  # PyYAML's messages and ours; its own may quote the text
     ("found undefined alias", "an alias (*name) without its anchor; a text that begins with * needs quotes"),
     ("found character", "a character that cannot begin a value, such as a tab, @ or `; put the value in quotes"),
     ("mapping values are not allowed", "a second ': ' where one value is expected; put it in quotes"),
     ("expected ',' or", "an unfinished {…} or […]; inside them ${VAR} needs quotes"),
     ("could not find expected ':'", "a name without its ':'"),
-    ("expected <block end>", "a line whose indent fits no line above"),
+    ("expected <block end>", "a line whose indentation matches no line above"),
     ("but found another document", "a second document; one is expected"),
     ("found unexpected end of stream", "a quote that is not closed"),
 )
@@ -38,7 +38,7 @@ _SYNTAX = (  # what PyYAML finds, and what to say; its own words may quote the t
 
 @dataclass
 class Document:
-    """What a YAML text holds, the line of every value (by dotted path), and the problems met on the way."""
+    """The content of a YAML text, the line of every value (by dotted path), and the problems in it."""
 
     data: Data = None
     lines: dict[str, int] = field(default_factory=dict)
@@ -46,8 +46,8 @@ class Document:
 
 
 def parse(text: str) -> Document:
-    """The one document in ``text``; problems instead of exceptions, whatever the text."""
-    if (at := text.find(BOM, 1)) > 0:  # as the very first character it is fine: some editors write one
+    """Parses the only document in ``text``; reports problems instead of raising."""
+    if (at := text.find(BOM, 1)) > 0:  # some editors write one as the first character, which is allowed
         line = text.count("\n", 0, at) + 1
         return Document(
             problems=[Problem((), f"line {line}: has a byte order mark (BOM), which is invisible; delete it")]
@@ -60,22 +60,22 @@ def parse(text: str) -> Document:
         where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "the file"
         return Document(problems=[Problem((), f"{where}: not valid YAML: {_explained(error)}")])
     except yaml.reader.ReaderError:
-        return Document(problems=[Problem((), "not valid YAML: it has a character that no text file should have")])
+        return Document(problems=[Problem((), "not valid YAML: it contains a character that is not allowed")])
     except RecursionError:
         return Document(problems=[Problem((), "not valid YAML: it is nested too deeply")])
 
 
 def _explained(error: yaml.MarkedYAMLError) -> str:
-    said = f"{error.context or ''} {error.problem or ''}"
-    return next((words for marker, words in _SYNTAX if marker in said), "it cannot be understood from here on")
+    message = f"{error.context or ''} {error.problem or ''}"
+    return next((words for marker, words in _SYNTAX if marker in message), "it cannot be parsed from here on")
 
 
 class _TooMuchError(Exception):
-    """The document unfolds into more than any configuration needs."""
+    """The document expands to more than any configuration needs."""
 
 
 class _Reading:
-    """One walk over PyYAML's nodes. Its own constructors are not used: they would interpret the scalars."""
+    """Walks over PyYAML's nodes. PyYAML's constructors are not used, as they would interpret the scalars."""
 
     def __init__(self) -> None:
         self.document = Document()
@@ -85,7 +85,8 @@ class _Reading:
         try:
             self.document.data = None if root is None else self._value(root, ())
         except _TooMuchError:
-            self.document.problems.append(Problem((), "the YAML is too large or too deep; does an alias hold itself?"))
+            what = "the YAML is too large or too deep; does an alias contain itself?"
+            self.document.problems.append(Problem((), what))
         return self.document
 
     def _value(self, node: yaml.Node, path: tuple[str, ...]) -> Data:
@@ -107,7 +108,7 @@ class _Reading:
         if not node.tag.startswith("!"):
             return str(node.value)
         self.document.problems.append(
-            Problem(path, "tags (!…) mean nothing here; a text that begins with ! needs quotes")
+            Problem(path, "tags (!…) are not supported; a text that begins with ! needs quotes")
         )
         return None
 

@@ -1,6 +1,6 @@
-"""``${VAR}``, ``${VAR:-default}`` and ``${file:path}`` inside values; ``$${`` is a plain ``${``.
+"""Expands ``${VAR}``, ``${VAR:-default}`` and ``${file:path}`` in values; ``$${`` is a plain ``${``.
 
-What comes in is data: it is never read as YAML nor expanded again, so it cannot change the document's structure.
+The inserted text is data: it is never parsed as YAML nor expanded again, so it cannot change the document's structure.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _VARIABLE = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<default>:-.*)?", re
 
 @dataclass
 class Expansion:
-    """Expands what a document refers to; relative files are looked up in ``folder``."""
+    """Expands the references in a document; relative files are in ``folder``."""
 
     env: Mapping[str, str]
     folder: Path
     problems: list[Problem] = field(default_factory=list)
 
     def expand(self, data: Data, path: tuple[str, ...] = ()) -> Data:
-        """``data`` with every reference replaced; one that cannot be is a problem and leaves its value empty."""
+        """Returns ``data`` with every reference replaced; an invalid one is a problem and leaves its value empty."""
         match data:
             case dict():
                 return {name: self.expand(value, (*path, name)) for name, value in data.items()}
@@ -40,10 +40,10 @@ class Expansion:
         return data
 
     def _text(self, text: str, path: tuple[str, ...]) -> str:
-        secret = False
+        is_secret = False
 
         def replaced(match: re.Match[str]) -> str:
-            nonlocal secret
+            nonlocal is_secret
             if match[0] == "$${":
                 return "${"
             try:
@@ -51,11 +51,11 @@ class Expansion:
             except ValueError as error:
                 self.problems.append(Problem(path, str(error)))
                 return ""
-            secret = secret or isinstance(value, SecretText)
+            is_secret = is_secret or isinstance(value, SecretText)
             return value
 
         expanded = _REFERENCE.sub(replaced, text)
-        return SecretText(expanded) if secret else expanded
+        return SecretText(expanded) if is_secret else expanded
 
     def _value(self, inside: str | None) -> str:
         if inside is not None and inside.startswith("file:"):
@@ -63,7 +63,7 @@ class Expansion:
         match = _VARIABLE.fullmatch(inside or "")
         if match is None:
             raise ValueError(
-                "has a '${' that is no ${VAR}, ${VAR:-default} or ${file:path}; a plain one is written $${"
+                "has a '${' that is not ${VAR}, ${VAR:-default} or ${file:path}; a plain one is written $${"
             )
         name, default = match["name"], match["default"]
         value = self.env.get(name, "") if default is not None else self.env.get(name)
@@ -73,7 +73,7 @@ class Expansion:
         return SecretText(chosen) if suggests_secret(name) else chosen
 
     def _file(self, name: str) -> SecretText:
-        """A file's text without its last line end. Files are how secrets are handed over, so it counts as one."""
+        """Reads a file's text without its last line end. It counts as a secret, as secrets are often kept in files."""
         if not name or "\0" in name:
             raise ValueError("${file:} names no file")
         path = self.folder / Path(name).expanduser()
@@ -82,7 +82,7 @@ class Expansion:
                 content = file.read(MAX_FILE + 1)
         except OSError as error:
             raise ValueError(f"the file {path} cannot be read: {error.strerror or type(error).__name__}") from None
-        except RuntimeError:  # ~ of somebody unknown
+        except RuntimeError:  # ~ of an unknown user
             raise ValueError(f"the file {name} cannot be found") from None
         if len(content) > MAX_FILE:
             raise ValueError(f"the file {path} is larger than 1 MiB")
@@ -96,5 +96,5 @@ class Expansion:
 
 
 def escape(text: str) -> str:
-    """``text`` written so that expansion gives it back."""
+    """Returns ``text`` so that expanding it returns it unchanged."""
     return text.replace("${", "$${")

@@ -1,4 +1,4 @@
-"""From a file and the environment to a ``Config``, or to every problem at once."""
+"""Loads a ``Config`` from a file and the environment, or reports every problem at once."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from evertable.config import checks, document, names
 from evertable.config.document import Data
-from evertable.config.environment import PREFIX, Twins
+from evertable.config.environment import PREFIX, EnvironmentOverlay
 from evertable.config.expansion import Expansion
-from evertable.config.models import Changelog, Config, Join, Source, TableName
+from evertable.config.models import Changelog, Config, Control, Join, Source, TableName
 from evertable.config.section import Section
-from evertable.config.structure import PROPERTIES, known_keys, paths
-from evertable.config.swaps import Control
+from evertable.config.structure import FIELDS, PROPERTIES, known_keys
 from evertable.errors import ConfigError
-from evertable.problems import MISSING, NOT_SHOWN, Problem, dotted, touches, worded
+from evertable.problems import MISSING, NOT_SHOWN, Problem, dotted, problems_of, touches
 from evertable.secrets import MASK, SecretText, is_secret
 
 FILE = "evertable.yaml"
@@ -31,11 +30,11 @@ _TABLES = TypeAdapter(dict[str, TableName])
 
 
 def load(path: Path | None = None, env: Mapping[str, str] | None = None) -> Config:
-    """The configuration in ``path`` (or where it is looked for), with ``env`` (or the process's) laid over it."""
+    """Loads ``path``, or the first file in ``places_searched``, with ``env`` (or the process's) laid over it."""
     env = os.environ if env is None else env
     places = [path] if path is not None else places_searched(env)
     found = next((place for place in places if _is_there(place)), None)
-    if found is None and (path is not None or VARIABLE in env or not _has_twins(env)):
+    if found is None and (path is not None or VARIABLE in env or not _has_variables(env)):
         raise ConfigError(
             "No configuration was found.",
             [f"{place}: there is no such file" for place in places],
@@ -45,8 +44,14 @@ def load(path: Path | None = None, env: Mapping[str, str] | None = None) -> Conf
     return _Loading(found, env).config(text)
 
 
+def state_dir() -> Path:
+    """Returns where checkpoints and logs are kept, unless the configuration names a folder."""
+    root = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(root) / "evertable"
+
+
 def places_searched(env: Mapping[str, str]) -> list[Path]:
-    """Where a configuration is looked for if none is named; only where ``EVERTABLE_CONFIG`` says, if it does."""
+    """Returns where a configuration is searched if none is named; ``EVERTABLE_CONFIG`` replaces all of them."""
     if chosen := env.get(VARIABLE):
         return [Path(chosen)]
     own = env.get("XDG_CONFIG_HOME") or (f"{env['HOME']}/.config" if env.get("HOME") else "")
@@ -56,11 +61,11 @@ def places_searched(env: Mapping[str, str]) -> list[Path]:
 def _is_there(place: Path) -> bool:
     try:
         return place.exists()
-    except OSError:  # in a folder that may not be looked into
+    except OSError:  # in a folder without access
         return False
 
 
-def _has_twins(env: Mapping[str, str]) -> bool:
+def _has_variables(env: Mapping[str, str]) -> bool:
     return any(name.startswith(PREFIX) and "__" in name and env[name] for name in env)
 
 
@@ -74,7 +79,7 @@ def _read(path: Path) -> str:
 
 
 class _Loading:
-    """One load: what was met on the way, so that every problem can name its line and hide what is secret."""
+    """One load: remembers lines, variables and secrets, so that problems can name the first two and hide the last."""
 
     def __init__(self, path: Path | None, env: Mapping[str, str]) -> None:
         self.path = path
@@ -83,7 +88,7 @@ class _Loading:
         self.problems: list[Problem] = []
         self.origins: dict[str, str] = {}
         self.secrets: dict[str, str] = {}  # dotted path → the value that must not be shown
-        self.in_the_open: list[tuple[str, ...]] = []  # secrets that the file itself has
+        self.plaintext_secrets: tuple[tuple[str, ...], ...] = ()  # paths of secrets in the file itself
 
     def config(self, text: str) -> Config:
         data = self._data(text)
@@ -93,10 +98,10 @@ class _Loading:
         except ValidationError as error:
             self.problems += self._from_models(error, data)
         if config is None or self.problems:
-            raise self._refused() from None  # the cause would carry the values
+            raise self._error() from None  # the cause would contain the values
         config._path = self.path
-        config._hidden = frozenset(self.secrets)
-        config._in_the_open = tuple(self.in_the_open)
+        config._secret_paths = frozenset(self.secrets)
+        config._plaintext_secrets = self.plaintext_secrets
         return config
 
     def _data(self, text: str) -> dict[str, Data]:
@@ -106,24 +111,24 @@ class _Loading:
         if read.data is not None and not isinstance(read.data, dict):
             self.problems.append(Problem((), "the file must be a mapping (kafka: …, sources: …)"))
         if not isinstance(read.data, dict) and self.problems:
-            raise self._refused()
-        self.in_the_open = list(_in_the_open(read.data))
+            raise self._error()
+        self.plaintext_secrets = tuple(_plaintext_secrets(read.data))
         expansion = Expansion(self.env, self.folder)
         expanded = expansion.expand(read.data or {})
-        twins = Twins(paths(), PROPERTIES)
-        data = twins.over(expanded if isinstance(expanded, dict) else {}, self.env)
-        self.problems += expansion.problems + twins.problems
-        self.origins |= twins.origins
+        overlay = EnvironmentOverlay(FIELDS, PROPERTIES)
+        data = overlay.apply(expanded if isinstance(expanded, dict) else {}, self.env)
+        self.problems += expansion.problems + overlay.problems
+        self.origins |= overlay.origins
         self.secrets = {dotted(path): value for path, value in _secrets(data)}
         return data
 
     def _from_models(self, error: ValidationError, data: Mapping[str, Data]) -> list[Problem]:
-        """pydantic's problems, and those between the sections that are right in themselves."""
-        already = {problem.where for problem in self.problems}  # what could not be expanded is not judged further
-        found = worded(error, known_keys, self.secrets) + _between_sections(data)
+        """Returns pydantic's problems, and those between the sections that are valid by themselves."""
+        already = {problem.where for problem in self.problems}  # where expansion failed, further problems mean nothing
+        found = problems_of(error, known_keys, self.secrets) + _between_sections(data)
         return [problem for problem in dict.fromkeys(found) if problem.where not in already]
 
-    def _refused(self) -> ConfigError:
+    def _error(self) -> ConfigError:
         name = str(self.path) if self.path is not None else "The configuration from the environment"
         many = f"{len(self.problems)} problems" if len(self.problems) > 1 else "a problem"
         return ConfigError(f"{name} has {many}.", [self._shown(problem) for problem in self.problems], NEXT_STEP)
@@ -134,16 +139,16 @@ class _Loading:
         for where, secret in self.secrets.items():
             if secret and secret in problem.what and touches(problem.path, [where]):
                 text = f"{problem.where}: {NOT_SHOWN}"
-            elif len(secret) > 3:  # a shorter one would blot out ordinary words
+            elif len(secret) > 3:  # a shorter one would mask parts of ordinary words
                 text = text.replace(secret, MASK)
         return text
 
 
-def _in_the_open(data: Data, at: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Where the file itself says what is likely a secret of another program's."""
+def _plaintext_secrets(data: Data, at: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yields the paths of properties in the file that are probably secret."""
     if isinstance(data, dict):
         for name, value in data.items():
-            yield from _in_the_open(value, (*at, name))
+            yield from _plaintext_secrets(value, (*at, name))
     elif isinstance(data, str) and data and "${" not in data:
         own = [at[index + 1 :] for index, part in enumerate(at) if part in ("kafka", "spark")]
         if own and is_secret(".".join(own[0])):
@@ -163,7 +168,7 @@ def _secrets(data: Data, at: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
 
 
 def _between_sections(data: Mapping[str, Any]) -> list[Problem]:
-    """The cross-checks on whatever parts are right, so that they need no second run to be seen."""
+    """Checks the valid sections against each other, so that all problems are reported in one run."""
     filled = checks.with_defaults(data)
     given = filled.get("sources")
     raw = given if isinstance(given, dict) else {}
@@ -177,11 +182,11 @@ def _between_sections(data: Mapping[str, Any]) -> list[Problem]:
     named = list(raw) if isinstance(given, dict) else None
     join, changelog = _attempt(Join, filled.get("join"))[0], _attempt(Changelog, filled.get("changelog"))[0]
     control = _attempt(Control, filled.get("control"))[0]
-    app, tables = str(filled.get("app") or names.APP), _right_names(filled.get("tables"))
+    app, tables = str(filled.get("app") or names.APP), _valid_tables(filled.get("tables"))
     return found + checks.disagreements(app, named, sources, join, tables, changelog, control)
 
 
-def _right_names(tables: object) -> dict[str, str] | None:
+def _valid_tables(tables: object) -> dict[str, str] | None:
     if not isinstance(tables, dict):
         return None
     try:
@@ -193,7 +198,7 @@ def _right_names(tables: object) -> dict[str, str] | None:
 
 
 def _attempt(model: type[Model], value: object) -> tuple[Model | None, list[Problem]]:
-    """A section without those of its keys that are wrong, if it can do without them; and what else is wrong then."""
+    """Validates a section without its invalid keys, if possible; also returns the problems that remain then."""
     try:
         return model.model_validate(value), []
     except ValidationError as error:
@@ -203,4 +208,4 @@ def _attempt(model: type[Model], value: object) -> tuple[Model | None, list[Prob
     try:
         return model.model_validate({key: item for key, item in value.items() if key not in wrong}), []
     except ValidationError as error:
-        return None, [problem for problem in worded(error, known_keys) if problem.what != MISSING]
+        return None, [problem for problem in problems_of(error, known_keys) if problem.what != MISSING]

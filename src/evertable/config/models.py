@@ -1,11 +1,11 @@
-"""The configuration, section by section: frozen, typed, strict. ``docs/CONFIGURATION.md`` is generated from here.
+"""The sections of the configuration, apart from ``server``. ``docs/CONFIGURATION.md`` is generated from here.
 
-A further section is one more ``Section`` and one more field of ``Config``.
+To add a section, add a ``Section`` and a field of ``Config``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -21,11 +21,9 @@ from pydantic import (
 )
 
 from evertable.config import checks, names
-from evertable.config.choices import one_of
-from evertable.config.section import Section, beside_the_file, listed
+from evertable.config.section import Section, absolute_path, one_of, parsed, split_list
 from evertable.config.server import Server
 from evertable.config.start import Start
-from evertable.config.swaps import Control, Swap
 from evertable.errors import ConfigError
 from evertable.kafka.properties import KafkaProperties
 from evertable.problems import MISSING, Problem, invalid, nearest
@@ -33,6 +31,13 @@ from evertable.properties import Properties
 from evertable.schema.columns import KEYLESS, Column, parse_columns
 from evertable.schema.joins import JoinType
 from evertable.schema.wiring import Wiring
+
+DAY_S = 24 * 60 * 60
+
+
+class SwapMode(StrEnum):
+    WARM = "warm"
+    EAGER = "eager"
 
 
 class Trigger(StrEnum):
@@ -52,13 +57,8 @@ class LogFormat(StrEnum):
     JSON = "json"
 
 
-MIN_INTERVAL_S = {Trigger.REALTIME: 5, Trigger.MICROBATCH: 0}  # Spark refuses shorter epochs in real-time mode
+MIN_INTERVAL_S = {Trigger.REALTIME: 5, Trigger.MICROBATCH: 0}  # Spark rejects shorter epochs in real-time mode
 DEFAULT_INTERVAL_S = {Trigger.REALTIME: 30, Trigger.MICROBATCH: 0}
-
-
-def _parsed(kind: type[Any], parse: Callable[[str], Any]) -> BeforeValidator:
-    return BeforeValidator(lambda value: value if isinstance(value, kind) else parse(str(value)))
-
 
 TopicName = Annotated[str, AfterValidator(names.topic)]
 EnvironmentName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*\*?$")]
@@ -67,20 +67,31 @@ SourceName = Annotated[str, AfterValidator(names.source)]
 TableName = Annotated[str, AfterValidator(names.table)]
 
 
+class Control(Section):
+    """The topic whose messages ask for other topics or another join: docs/CONTROL.md."""
+
+    enabled: bool = Field(default=True, description="`false`: there is no control topic, and swaps go over REST only")
+    topic: TopicName = Field(
+        default="",
+        description="topic of the control messages; created if it is missing. If you name one, apps may share it",
+        json_schema_extra={"default": "`<changelog.prefix>.<app>.control`"},
+    )
+
+
 class Source(Section):
     """A configured input: a topic of JSON objects, its columns and the key it is joined by."""
 
-    name: str = Field(description="what stands before the colon")
-    topic: TopicName = Field(description="the Kafka topic that is read; two sources may read the same one")
-    key: str = Field(description="the column that is joined by; not float, double or json", min_length=1)
+    name: str = Field(description="the key of the source in `sources`")
+    topic: TopicName = Field(description="the Kafka topic to read; two sources may read the same one")
+    key: str = Field(description="the column to join by; not float, double or json", min_length=1)
     columns: Annotated[tuple[Column, ...], BeforeValidator(parse_columns)] = Field(
-        description="column: type; or `{from: kafka.timestamp}` for what the record itself says"
+        description="column: type; or `{from: kafka.timestamp}` for a field of the record itself"
     )
-    start: Annotated[Start, _parsed(Start, Start.parse)] = Field(
+    start: Annotated[Start, parsed(Start, Start.parse)] = Field(
         default=Start.EARLIEST, description="`earliest`, `latest`, or a time with its zone (`2026-01-31T09:00:00Z`)"
     )
     kafka: KafkaProperties = Field(
-        default=KafkaProperties(), description="client properties of this source's own, over those of `kafka`"
+        default=KafkaProperties(), description="client properties for this source only, over those of `kafka`"
     )
 
     @property
@@ -93,7 +104,7 @@ class Source(Section):
             known = nearest(self.key, [column.name for column in self.columns])
             raise invalid([Problem(("key",), f"'{self.key}' is none of the columns; {known}")])
         if self.key_column.type.kind in KEYLESS:
-            reason = "nothing can be joined by float, double or json"
+            reason = "float, double and json cannot be joined by"
             raise invalid([Problem(("key",), f"the column '{self.key}' is {self.key_column.type}; {reason}")])
         return self
 
@@ -101,11 +112,31 @@ class Source(Section):
 class Join(Section):
     """How the two sources are joined."""
 
-    type: Annotated[JoinType, _parsed(JoinType, JoinType.parse)] = Field(
+    type: Annotated[JoinType, parsed(JoinType, JoinType.parse)] = Field(
         default=JoinType.LEFT, description="`inner`, `left`, `natural` or `asof`, in any case"
     )
-    left: str = Field(default="", description="the left source; the first one, if not said")
-    right: str = Field(default="", description="the right source; the first other one, if not said")
+    left: str = Field(default="", description="the left source; by default the first one")
+    right: str = Field(default="", description="the right source; by default the first other one")
+
+
+class Swap(Section):
+    """How one generation takes the place of another."""
+
+    mode: Annotated[SwapMode, one_of(SwapMode)] = Field(
+        default=SwapMode.WARM,
+        description="`warm`: live when its tables hold the backlog; `eager`: live as soon as its query runs",
+    )
+    timeout_s: int = Field(
+        default=120, ge=1, le=DAY_S, description="time to become live, after which a generation fails; not the first"
+    )
+    linger_s: int = Field(
+        default=8, ge=0, le=DAY_S, description="how long the previous generation is kept, so that a rollback is instant"
+    )
+    max_lingering: int = Field(default=2, ge=0, le=100, description="how many previous generations to keep at most")
+    guard: bool = Field(
+        default=True,
+        description="hold a swap back if nothing useful was read from a new topic; `force` overrides it",
+    )
 
 
 def _default_interval(given: dict[str, Any]) -> int:
@@ -116,7 +147,7 @@ class Engine(Section):
     """The Spark side."""
 
     master: str = Field(default="local[*]", min_length=1, description="any Spark master; `local[*]` gets enough slots")
-    trigger: Annotated[Trigger, BeforeValidator(one_of(Trigger))] = Field(
+    trigger: Annotated[Trigger, one_of(Trigger)] = Field(
         default=Trigger.REALTIME, description="`realtime` (milliseconds) or `microbatch` (the same plan, in batches)"
     )
     interval_s: int = Field(
@@ -132,9 +163,9 @@ class Engine(Section):
         description="a folder (relative to the file) or a URI that Spark can write to; null: the engine's own choice",
     )
     spark: Properties = Field(default=Properties(), description="Spark settings, over those that the engine chooses")
-    environment: Annotated[tuple[EnvironmentName, ...], BeforeValidator(listed)] = Field(
+    environment: Annotated[tuple[EnvironmentName, ...], BeforeValidator(split_list)] = Field(
         default=(),
-        description="more variables that Spark inherits, by name, such as `AWS_*`; secrets are not passed on otherwise",
+        description="more variables that Spark inherits, by name, such as `AWS_*`; other secrets are not passed on",
         json_schema_extra={"default": "`[]`"},
     )
 
@@ -143,7 +174,7 @@ class Engine(Section):
     def _relative_to_the_file(cls, value: str | None, info: ValidationInfo) -> str | None:
         if value is None or "://" in value or value.startswith("file:"):
             return value
-        return beside_the_file(value, info)
+        return absolute_path(value, info)
 
     @field_validator("interval_s")
     @classmethod
@@ -160,20 +191,25 @@ class Changelog(Section):
     prefix: TopicPart = Field(
         default=names.PREFIX, description="begins the names of Evertable's own topics: `<prefix>.<app>.g000001`"
     )
-    partitions: int = Field(default=1, ge=1, le=10_000, description="of each changelog")
-    replication: int = Field(default=1, ge=1, le=32767, description="of each changelog; 3 on a cluster that must last")
+    partitions: int = Field(default=1, ge=1, le=10_000, description="partitions of each changelog")
+    replication: int = Field(
+        default=1,
+        ge=1,
+        le=32767,
+        description="replication factor of the changelogs and the state topic; use 3 in production",
+    )
     kafka: KafkaProperties | None = Field(
         default=None, description="client properties for the changelogs, over those of `kafka`; also another cluster"
     )
 
 
 class Logging(Section):
-    """What Evertable says about itself."""
+    """What Evertable logs, and how."""
 
-    level: Annotated[LogLevel, BeforeValidator(one_of(LogLevel, {"warning": LogLevel.WARN}))] = Field(
+    level: Annotated[LogLevel, one_of(LogLevel, {"warning": LogLevel.WARN})] = Field(
         default=LogLevel.INFO, description="`debug`, `info`, `warn` or `error`"
     )
-    format: Annotated[LogFormat, BeforeValidator(one_of(LogFormat))] = Field(
+    format: Annotated[LogFormat, one_of(LogFormat)] = Field(
         default=LogFormat.CONSOLE, description="`console` for people, `json` for machines"
     )
 
@@ -192,7 +228,7 @@ class Config(Section):
         description="any Kafka client property, in Kafka's (Java) names; `bootstrap.servers` at least. "
         "[Logins and certificates](SECURITY.md)"
     )
-    control: Control = Field(default=Control(), description="the topic whose messages re-wire everything")
+    control: Control = Field(default=Control(), description="the topic whose messages ask for swaps")
     sources: Mapping[SourceName, Source] = Field(description="at least two, by name")
     join: Join = Field(default=Join(), description="how they are joined")
     tables: Mapping[str, TableName] = Field(
@@ -203,27 +239,27 @@ class Config(Section):
     swap: Swap = Field(default=Swap(), description="how one generation takes the place of another")
     engine: Engine = Field(default_factory=Engine, description="the Spark side")
     changelog: Changelog = Field(default=Changelog(), description="the topics between Spark and the server")
-    server: Server = Field(default=Server(), description="where viewers come in")
-    logging: Logging = Field(default=Logging(), description="what Evertable says about itself")
+    server: Server = Field(default=Server(), description="the address, limits and certificates of the server")
+    logging: Logging = Field(default=Logging(), description="what Evertable logs, and how")
 
     _path: Path | None = PrivateAttr(default=None)
-    _hidden: frozenset[str] = PrivateAttr(default=frozenset())
-    _in_the_open: tuple[tuple[str, ...], ...] = PrivateAttr(default=())
+    _secret_paths: frozenset[str] = PrivateAttr(default=frozenset())
+    _plaintext_secrets: tuple[tuple[str, ...], ...] = PrivateAttr(default=())
 
     @property
     def path(self) -> Path | None:
-        """The file it was read from; None where only the environment was."""
+        """The file it was read from; None if there was only the environment."""
         return self._path
 
     @property
-    def hidden(self) -> frozenset[str]:
-        """Dotted paths of values that expansion made secret."""
-        return self._hidden
+    def secret_paths(self) -> frozenset[str]:
+        """Dotted paths of values that came from a file or a secret variable."""
+        return self._secret_paths
 
     @property
-    def in_the_open(self) -> tuple[tuple[str, ...], ...]:
-        """Paths of secrets that stand in the file itself."""
-        return self._in_the_open
+    def plaintext_secrets(self) -> tuple[tuple[str, ...], ...]:
+        """Paths of secrets that are written in the file itself."""
+        return self._plaintext_secrets
 
     @property
     def left(self) -> Source:
@@ -234,7 +270,7 @@ class Config(Section):
         return self.sources[self.join.right]
 
     def table_of(self, source: Source) -> str:
-        """The public name of a source's table."""
+        """Returns the public name of a source's table."""
         return self.tables[source.name]
 
     @property
@@ -243,26 +279,26 @@ class Config(Section):
         return self.tables[names.JOINED]
 
     def source_kafka(self, source: Source) -> KafkaProperties:
-        """The client properties that reading ``source`` takes."""
+        """Returns the client properties for reading ``source``."""
         return source.kafka.merged_over(self.kafka)
 
     @property
     def changelog_kafka(self) -> KafkaProperties:
-        """The client properties that writing and reading changelogs takes."""
+        """The client properties for the changelogs and the state topic."""
         return self.kafka if self.changelog.kafka is None else self.changelog.kafka.merged_over(self.kafka)
 
     @property
     def own_topics(self) -> names.OwnTopics:
-        """The topics that no source may be."""
+        """The topics that cannot be sources."""
         return checks.own_topics(self.app, self.changelog, self.control)
 
     @property
     def wiring(self) -> Wiring:
-        """Which topics are joined here, and how."""
+        """The configured topics and join."""
         return Wiring(self.left.topic, self.right.topic, self.join.type)
 
     def rewired(self, wiring: Wiring) -> Config:
-        """The same with the topics and the join of ``wiring``; ConfigError where a file that said so would have it."""
+        """Returns a copy with the topics and the join of ``wiring``; ConfigError if they do not fit."""
         topics = {self.join.left: wiring.left_topic, self.join.right: wiring.right_topic}
         sources = {
             name: source.model_copy(update={"topic": topics.get(name, source.topic)})
@@ -276,17 +312,17 @@ class Config(Section):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Sentences about what was given and has no effect, or likely not the wanted one."""
-        return tuple(str(problem) for problem in checks.remarks(self))
+        """Sentences about what has no effect, or probably not the intended one."""
+        return tuple(str(problem) for problem in checks.warnings(self))
 
     @model_validator(mode="before")
     @classmethod
-    def _defaults_from_elsewhere(cls, data: Any) -> Any:
+    def _fill_in_defaults(cls, data: Any) -> Any:
         return checks.with_defaults(data) if isinstance(data, dict) else data
 
     @model_validator(mode="after")
     def _sections_agree(self) -> Self:
-        if problems := [*self._disagreements(), *checks.unusable(self)]:
+        if problems := [*self._disagreements(), *checks.unusable_security(self)]:
             raise invalid(problems)
         return self
 
@@ -296,6 +332,6 @@ class Config(Section):
         )
 
     def __repr__(self) -> str:
-        return f"Config({self._path!s})"  # the values may be what must not be printed
+        return f"Config({self._path!s})"  # the values may be secret
 
     __str__ = __repr__

@@ -1,4 +1,4 @@
-"""Names that others see: topics, the parts our own topics are named of, sources and public tables."""
+"""Validates names of topics, sources and tables, and knows Evertable's own topics."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from dataclasses import dataclass
 MAX_TOPIC = 249  # Kafka's own limit
 MAX_GENERATION_DIGITS = 10  # room left for them in a changelog's name
 
-APP, PREFIX = "demo", "evertable"  # of a configuration that has none of its own
-STATE = "state"  # <prefix>.<app>.state is what the orchestrator remembers
+APP, PREFIX = "demo", "evertable"  # the defaults
+STATE = "state"  # <prefix>.<app>.state is the state topic
 CONTROL = "control"  # <prefix>.<app>.control is the control topic, unless another one is configured
 
 MAX_TABLE = 200
 JOINED = "joined"  # what ``tables:`` calls the joined table
 OPERATORS = ("orchestrator_status", "orchestrator_logs", "control_raw", "generations", "dead_letters")
-EXPORTS = (".csv", ".arrow")  # endings of a table's address that ask for a file
+EXPORTS = (".csv", ".arrow")  # endings of a table's URL that request a file
 
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 _SOURCE = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*")
 
 
 def topic(name: str) -> str:
-    """``name`` if Kafka allows a topic to be called so; else ValueError."""
+    """Returns ``name`` if it is a valid topic name; else ValueError."""
     if len(name) > MAX_TOPIC:
         raise ValueError(f"a topic's name has at most {MAX_TOPIC} characters, not {len(name)}")
     return topic_part(name)
 
 
 def topic_part(name: str) -> str:
-    """``name`` if it can be part of a topic's name; else ValueError."""
+    """Returns ``name`` if it can be part of a topic name; else ValueError."""
     if not name:
         raise ValueError("is empty")
-    if name in (".", ".."):  # folders are named after it, too
+    if name in (".", ".."):  # folders have the same name
         raise ValueError(f"'{name}' cannot name a topic")
     if not _LEGAL.fullmatch(name):
         raise ValueError(f"'{name}' is not allowed in a topic's name; letters, digits, '.', '_' and '-' are")
@@ -40,14 +40,14 @@ def topic_part(name: str) -> str:
 
 
 def source(name: str) -> str:
-    """``name`` if it can name a source; columns, control keys and environment variables are named after it."""
+    """Returns ``name`` if it can name a source, and so columns, control keys and variables; else ValueError."""
     if not _SOURCE.fullmatch(name):
         raise ValueError(f"'{name}' cannot name a source; letters, digits and single '_' are fine, a letter first")
     return name
 
 
 def table(name: str) -> str:
-    """``name`` if a table can be public under it, which makes it part of an address; else ValueError."""
+    """Returns ``name`` if it can name a public table, and so be part of a URL; else ValueError."""
     if not name.strip():
         raise ValueError("is empty")
     if len(name) > MAX_TABLE:
@@ -61,7 +61,7 @@ def table(name: str) -> str:
 
 @dataclass(frozen=True)
 class OwnTopics:
-    """The topics that Evertable keeps for itself, which are no source's; ``control`` is empty if there is none."""
+    """The topics of one app that cannot be sources; ``control`` is empty if it has none."""
 
     prefix: str
     app: str
@@ -69,11 +69,11 @@ class OwnTopics:
 
     @property
     def default_control(self) -> str:
-        """The control topic of this app alone."""
+        """The control topic that no other app uses."""
         return f"{self.prefix}.{self.app}.{CONTROL}"
 
     def role(self, topic: str) -> str:
-        """What such a topic is; empty if it is none of them."""
+        """Returns what this topic is used for; empty if it is none of them."""
         if topic and topic == self.control:
             return "the control topic"
         if re.fullmatch(r"g[0-9]+", self._suffix(topic)):

@@ -1,4 +1,4 @@
-"""The effective configuration as YAML that could be loaded again, with a mask where a secret is."""
+"""Renders the effective configuration as YAML that could be loaded again, with secrets masked."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _LINE_ENDS = frozenset("\x85\u2028\u2029")
 
 
 def effective(config: Config) -> str:
-    """Everything that is in effect: defaults, the environment and expansions included."""
+    """Renders everything that is in effect: defaults, the environment and expansions included."""
     plain = _Rendering(config).plain(config)
     text = yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=1000)
     if _LINE_ENDS.isdisjoint(text):
         return text
-    return yaml.safe_dump(plain, sort_keys=False, width=1000)  # PyYAML would write these so that they read as blanks
+    return yaml.safe_dump(plain, sort_keys=False, width=1000)  # unescaped, PyYAML would read these line ends as blanks
 
 
 class _Rendering:
     def __init__(self, config: Config) -> None:
-        self.hidden = config.hidden
-        if self.hidden & {"app", "changelog.prefix"}:  # the default control topic's name is made of both
-            self.hidden |= {"control.topic"}
+        self.secret_paths = config.secret_paths
+        if self.secret_paths & {"app", "changelog.prefix"}:  # the default control topic's name contains both
+            self.secret_paths |= {"control.topic"}
 
     def plain(self, value: object, at: Path = ()) -> object:
         match value:
@@ -43,7 +43,7 @@ class _Rendering:
                 keys = [key for key in type(value).model_fields if key != "name"]  # a source's name is its key
                 return {key: self.plain(getattr(value, key), (*at, key)) for key in keys}
             case Properties():
-                return {name: _text(text, text == MASK) for name, text in value.masked().items()}
+                return {name: text if text == MASK else escape(text) for name, text in value.masked().items()}
             case Mapping():
                 return {name: self.plain(item, (*at, name)) for name, item in value.items()}
             case SecretStr():
@@ -66,8 +66,4 @@ class _Rendering:
         return self._hide(str(column.type), at)
 
     def _hide(self, text: str, at: Path, *item: str) -> str:
-        return MASK if {dotted(at), dotted((*at, *item))} & self.hidden else _text(text)
-
-
-def _text(text: str, as_it_is: bool = False) -> str:
-    return text if as_it_is else escape(text)
+        return MASK if {dotted(at), dotted((*at, *item))} & self.secret_paths else escape(text)

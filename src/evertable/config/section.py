@@ -1,11 +1,15 @@
-"""What every section of the configuration is: frozen, typed, strict."""
+"""The base class of every section, and parsers of the values in them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationInfo, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationInfo, model_validator
+
+Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class Section(BaseModel):
@@ -23,8 +27,27 @@ class Section(BaseModel):
         return {key: value for key, value in data.items() if value is not None} if isinstance(data, dict) else data
 
 
-def beside_the_file(value: str, info: ValidationInfo) -> str:
-    """A path as an absolute one, where a relative one starts at the configuration's folder."""
+def parsed(kind: type[Any], parse: Callable[[str], Any]) -> BeforeValidator:
+    """Parses values that are not of that type yet."""
+    return BeforeValidator(lambda value: value if isinstance(value, kind) else parse(str(value)))
+
+
+def one_of(choices: type[Choice], aliases: Mapping[str, Choice] | None = None) -> BeforeValidator:
+    """Parses one of these words, or of their aliases, in any case."""
+
+    def parse(value: object) -> Choice:
+        word = str(value).strip().lower()
+        if aliases and word in aliases:
+            return aliases[word]
+        if word not in set(choices):
+            raise ValueError(f"'{value}' is unknown; known are {', '.join(choices)}")
+        return choices(word)
+
+    return BeforeValidator(parse)
+
+
+def absolute_path(value: str, info: ValidationInfo) -> str:
+    """Resolves a path that is relative to the folder of the configuration file."""
     folder = (info.context or {}).get("folder", Path())
     try:
         return str((folder / Path(value).expanduser()).absolute())
@@ -32,6 +55,6 @@ def beside_the_file(value: str, info: ValidationInfo) -> str:
         raise ValueError("there is no such user's folder (~)") from None
 
 
-def listed(value: object) -> object:
-    """Splits a text as the environment has it: several values with commas between them."""
+def split_list(value: object) -> object:
+    """Splits the text of an environment variable, which separates values by commas."""
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""The ``server`` section: where viewers come in, who may, and how much they get."""
+"""The ``server`` section: address, access and limits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, model_validator
 
-from evertable.config.section import Section, beside_the_file, listed
+from evertable.config.section import Section, absolute_path, split_list
 from evertable.problems import Problem, invalid
 
 SHORT_TOKEN = 16  # characters; fewer can be guessed
@@ -19,7 +19,7 @@ _VISIBLE = re.compile(r"[!-~]+")
 
 
 def is_loopback(host: str) -> bool:
-    """Whether ``host`` can only mean this machine; names other than localhost are not looked up."""
+    """Returns whether ``host`` can only be this machine; does not resolve names other than localhost."""
     if host.lower().rstrip(".") == "localhost":
         return True
     try:
@@ -31,18 +31,18 @@ def is_loopback(host: str) -> bool:
 def _host(text: str) -> str:
     bare = text[1:-1] if text.startswith("[") and text.endswith("]") else text
     if not _HOST.fullmatch(bare):
-        raise ValueError(f"'{text}' is no host; write a name or an address, without scheme and port")
+        raise ValueError(f"'{text}' is not a host; write a name or an address, without scheme and port")
     return bare
 
 
 def _token(token: SecretStr) -> SecretStr:
     if not _VISIBLE.fullmatch(token.get_secret_value()):
-        raise ValueError("must be visible ASCII characters without blanks, so that it fits into a header")
+        raise ValueError("must be visible ASCII characters without blanks, as it is sent in a header")
     return token
 
 
 def origin(text: str) -> str:
-    """A page's origin as browsers send it (``https://host:8443``); ValueError if it is none."""
+    """Returns an origin as browsers send it (``https://host:8443``); ValueError if it is not one."""
     if text.strip() == "*":
         raise ValueError("'*' would let every web page in; list the pages' origins, such as https://dash.example.com")
     try:
@@ -52,7 +52,7 @@ def origin(text: str) -> str:
         parts, port = urlsplit(""), None
     whole = parts.scheme in ("http", "https") and parts.hostname and parts.path in ("", "/") and "@" not in parts.netloc
     if not whole or parts.query or parts.fragment or parts.netloc.endswith(":") or not _VISIBLE.fullmatch(text):
-        raise ValueError(f"'{text}' is no origin; write scheme://host or scheme://host:port")
+        raise ValueError(f"'{text}' is not an origin; write scheme://host or scheme://host:port")
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     default = {"http": 80, "https": 443}[parts.scheme]
     return f"{parts.scheme}://{host}" + (f":{port}" if port not in (None, default) else "")
@@ -61,15 +61,15 @@ def origin(text: str) -> str:
 class Tls(Section):
     """The server's own certificate; without one, put a proxy in front for https."""
 
-    certificate: Annotated[str, AfterValidator(beside_the_file)] = Field(
+    certificate: Annotated[str, AfterValidator(absolute_path)] = Field(
         min_length=1, description="PEM file with the certificate and its chain; relative to the configuration"
     )
-    key: Annotated[str, AfterValidator(beside_the_file)] = Field(min_length=1, description="PEM file with its key")
+    key: Annotated[str, AfterValidator(absolute_path)] = Field(min_length=1, description="PEM file with its key")
     key_password: SecretStr | None = Field(default=None, description="if the key is encrypted")
 
 
 class Server(Section):
-    """Where viewers come in, who may, and how much they get."""
+    """Address, access and limits of the server."""
 
     host: Annotated[str, AfterValidator(_host)] = Field(
         default="127.0.0.1", description="address or name to listen on; anything but loopback needs a token"
@@ -77,18 +77,18 @@ class Server(Section):
     port: int = Field(default=10000, ge=0, le=65535, description="0: any that is free")
     token: Annotated[SecretStr, AfterValidator(_token)] | None = Field(
         default=None,
-        description="what viewers must show; null: none is asked for, and only loopback is served",
-        json_schema_extra={"twin": "EVERTABLE_TOKEN"},
+        description="the token that viewers must send; null: no token, and only loopback is served",
+        json_schema_extra={"variable": "EVERTABLE_TOKEN"},
     )
-    origins: Annotated[tuple[Annotated[str, AfterValidator(origin)], ...], BeforeValidator(listed)] = Field(
+    origins: Annotated[tuple[Annotated[str, AfterValidator(origin)], ...], BeforeValidator(split_list)] = Field(
         default=(),
-        description="web pages from elsewhere that may ask, as `scheme://host[:port]`",
+        description="other web pages that may connect, as `scheme://host[:port]`",
         json_schema_extra={"default": "`[]`"},
     )
-    tick_ms: int = Field(default=10, ge=1, le=10_000, description="least time between two pushes to viewers")
-    max_page: int = Field(default=10_000, ge=1, le=1_000_000, description="rows in one page")
-    max_subscriptions: int = Field(default=64, ge=1, le=10_000, description="on one socket")
-    max_sockets: int = Field(default=5_000, ge=1, le=1_000_000, description="open at once")
+    tick_ms: int = Field(default=10, ge=1, le=10_000, description="shortest time between two updates of a viewer")
+    max_page: int = Field(default=10_000, ge=1, le=1_000_000, description="rows in one page, at most")
+    max_subscriptions: int = Field(default=64, ge=1, le=10_000, description="subscriptions on one socket, at most")
+    max_sockets: int = Field(default=5_000, ge=1, le=1_000_000, description="sockets open at once, at most")
     max_queries: int = Field(
         default=300, ge=1, le=1_000_000, description="different sorts and filters that viewers follow at once"
     )
@@ -102,13 +102,14 @@ class Server(Section):
         default=10.0, ge=0.1, le=3600, description="a sort, filter or page that takes longer is stopped"
     )
     max_memory_mb: int | None = Field(
-        default=None, ge=1, description="what tables may take; a generation that cannot fit is not built"
+        default=None, ge=1, description="memory for tables; a generation that would not fit is not built"
     )
     tls: Tls | None = Field(default=None, description="certificate and key, for https and wss")
 
     @model_validator(mode="after")
-    def _others_need_a_token(self) -> Self:
+    def _needs_a_token(self) -> Self:
         if self.token is None and not is_loopback(self.host):
             advice = "set EVERTABLE_TOKEN (or server.token), or listen on 127.0.0.1"
-            raise invalid([Problem(("host",), f"{self.host} needs a token, or all who reach it could read; {advice}")])
+            what = f"{self.host} needs a token, or anyone who can connect could read; {advice}"
+            raise invalid([Problem(("host",), what)])
         return self

@@ -1,4 +1,4 @@
-"""The configuration's shape, read off the models: which keys there are, and which of them hold free properties."""
+"""Derives from the models which keys the configuration has, and which of them hold free properties."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ANY = "*"  # stands for the name of a source
 
 
 def fields(model: type[Section] = Config, at: Path = ()) -> Iterator[tuple[Path, FieldInfo]]:
-    """Every field, sections before what is in them."""
+    """Yields every field, sections before their content."""
     for name, info in model.model_fields.items():
         yield (*at, name), info
         for inner, below in sections_of(info.annotation):
@@ -26,7 +26,7 @@ def fields(model: type[Section] = Config, at: Path = ()) -> Iterator[tuple[Path,
 
 
 def sections_of(annotation: object) -> Iterator[tuple[type[Section], Path]]:
-    """The section that a field holds, maybe none, or several by name."""
+    """Yields the section that a field holds, if any, and the path to it."""
     if isclass(annotation) and issubclass(annotation, Section):
         yield annotation, ()
     elif typing.get_origin(annotation) is Mapping:
@@ -38,7 +38,7 @@ def sections_of(annotation: object) -> Iterator[tuple[type[Section], Path]]:
 
 
 def holds_names(annotation: object) -> bool:
-    """Whether a field holds plain texts by name, each of which can be set on its own."""
+    """Returns whether a field maps names to texts, each of which can be set on its own."""
     return typing.get_origin(annotation) is Mapping and not list(sections_of(annotation))
 
 
@@ -47,19 +47,18 @@ def holds_properties(annotation: object) -> bool:
     return any(isclass(kind) and issubclass(kind, Properties) for kind in kinds)
 
 
-def paths() -> list[Path]:
-    named = [(*path, ANY) for path, info in fields() if holds_names(info.annotation)]
-    return [*(path for path, _ in fields()), *named]
-
-
+FIELDS: list[Path] = [
+    *(path for path, _ in fields()),
+    *((*path, ANY) for path, info in fields() if holds_names(info.annotation)),
+]
 PROPERTIES: list[Path] = [path for path, info in fields() if holds_properties(info.annotation)]
 
 
 def known_keys(path: Path) -> list[str]:
-    """The keys that the section at ``path`` may have."""
+    """Returns the keys that the section at ``path`` may have."""
     return [
         known[-1]
-        for known in paths()
+        for known in FIELDS
         if len(known) == len(path) + 1
         and all(want in (ANY, part) for part, want in zip(path, known, strict=False))
         and known != ("sources", ANY, "name")

@@ -17,7 +17,7 @@ from evertable.control.messages import ControlMessage
 from evertable.control.topic import ControlTopic, Presence, control_message
 from evertable.errors import EvertableError, KafkaUnreachableError, NotAuthorizedError, TopicNotFoundError
 from evertable.kafka.consumer import GrouplessConsumer
-from evertable.kafka.errors import MISSING, OUT_OF_RANGE, TRANSIENT
+from evertable.kafka.errors import ErrorKind
 from evertable.kafka.outages import WarningThrottle
 from evertable.kafka.properties import Role
 
@@ -211,18 +211,18 @@ class _Subscription:
 
     def _check_error(self, message: Message) -> None:
         error = message.error()
-        if error is None or error.code() in TRANSIENT:
+        if error is None or (kind := ErrorKind.of(error)) is ErrorKind.TRANSIENT:
             return
-        if error.code() in OUT_OF_RANGE:
+        if kind is ErrorKind.OUT_OF_RANGE:
             partition = cast(int, message.partition())
             log.warning(
                 "The next message on %s[%s] no longer exists; reading from the beginning", self._topic, partition
             )
             self._positions.pop(partition, None)
             self.lost = True
-        elif error.code() in MISSING:
+        elif kind is ErrorKind.MISSING:
             self.in_doubt = True
-        elif not error.retriable():
+        else:
             raise self._consumer.error(error, self._topic)
 
 

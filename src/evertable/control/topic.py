@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from confluent_kafka import KafkaError, KafkaException, Message
-from confluent_kafka.admin import NewTopic
+from confluent_kafka import KafkaException, Message
 
 from evertable.control.messages import ControlMessage, in_order
-from evertable.errors import EvertableError, TopicNotFoundError
+from evertable.errors import EvertableError, TopicExistsError, TopicNotFoundError
+from evertable.kafka import topics
 from evertable.kafka.admin import Admin
 from evertable.kafka.consumer import GrouplessConsumer, Probe, place
-from evertable.kafka.errors import UNAUTHORIZED
 from evertable.kafka.properties import KafkaProperties, Role
-from evertable.kafka.topics import describe, id_of
+from evertable.kafka.topics import Topic
 
 TIMEOUT_S = 10.0
 
 _SETTINGS = {"cleanup.policy": "delete", "retention.ms": "-1"}  # the few messages there are tell how it came to this
 _BROKERS_CHOICE = -1
-_LOOK_AGAIN_S = 0.05
 _TO_THE_END = {
     "isolation.level": "read_committed",
     "enable.partition.eof": True,
@@ -40,14 +37,6 @@ class Presence:
     warning: str = ""
 
 
-@dataclass(frozen=True)
-class Description:
-    """The topic as it is now; its id changes when it is deleted and made again (None: the broker tells none)."""
-
-    id: str | None
-    partitions: tuple[int, ...]
-
-
 class ControlTopic:
     """One control topic, by the ``kafka`` section of the configuration and the topic's name."""
 
@@ -58,14 +47,9 @@ class ControlTopic:
         self._timeout_s = timeout_s
         self._admin = Admin(kafka.for_librdkafka(Role.ADMIN))
 
-    def describe(self, timeout_s: float | None = None) -> Description:
-        """TopicNotFoundError if there is none, and none is made by asking; KafkaUnreachableError."""
-        try:
-            found = describe(self._admin, self.name, self._timeout_s if timeout_s is None else timeout_s)
-        except KafkaException as problem:
-            raise self._admin.explain(problem, self.name) from problem
-        self._admin.is_well()
-        return Description(id_of(found), tuple(sorted(partition.id for partition in found.partitions)))
+    def describe(self, timeout_s: float | None = None) -> Topic:
+        """Returns the topic as it is now; TopicNotFoundError, KafkaUnreachableError. Never creates it."""
+        return topics.find(self._admin, self.name, timeout_s=self._timeout_s if timeout_s is None else timeout_s)
 
     def ensure(self, create_ok: bool) -> Presence:
         """Makes the topic if it is missing and that is allowed, with one partition; does not raise."""
@@ -106,33 +90,14 @@ class ControlTopic:
             consumer.close()
 
     def _create(self) -> Presence:
-        topic = NewTopic(self.name, 1, _BROKERS_CHOICE, config=_SETTINGS)
         try:
-            self._admin.ask(
-                lambda client: client.create_topics([topic], request_timeout=self._timeout_s), self._timeout_s
-            )[self.name].result()
-        except KafkaException as problem:
-            error: KafkaError = problem.args[0]
-            if error.code() == KafkaError.TOPIC_ALREADY_EXISTS:
-                return Presence(True)
-            why = f"{error.str()}."
-            if error.code() in UNAUTHORIZED:
-                why = self._admin.explain(problem, self.name, "Create").sentences
-            what = f"There is no control topic '{self.name}', and it cannot be made: {why}"
+            topics.create(self._admin, self.name, 1, _BROKERS_CHOICE, _SETTINGS, self._timeout_s)
+        except TopicExistsError:
+            return Presence(True)
+        except EvertableError as error:
+            what = f"There is no control topic '{self.name}', and it cannot be created: {error.sentences}"
             return Presence(False, warning=f"{what} Create it, or set control.enabled to false.")
-        return self._seen()
-
-    def _seen(self) -> Presence:
-        """Brokers learn of a new topic a little later."""
-        deadline = time.monotonic() + self._timeout_s
-        while True:
-            try:
-                self.describe()
-                return Presence(True, made=True)
-            except EvertableError as error:
-                if time.monotonic() > deadline:
-                    return Presence(False, made=True, warning=str(error))
-            time.sleep(_LOOK_AGAIN_S)
+        return Presence(True, made=True)
 
 
 def control_message(message: Message) -> ControlMessage:

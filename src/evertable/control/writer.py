@@ -13,7 +13,7 @@ from evertable.control.messages import ControlMessage
 from evertable.control.topic import TIMEOUT_S, ControlTopic
 from evertable.errors import ControlReadOnlyError, EvertableError, KafkaUnreachableError
 from evertable.kafka.consumer import place
-from evertable.kafka.errors import QUIET, UNAUTHORIZED, ConnectionErrors
+from evertable.kafka.errors import QUIET, ConnectionErrors, ErrorKind
 from evertable.kafka.properties import Role
 
 FIRST_TRY = 0.3
@@ -122,12 +122,12 @@ class Writer:
         )
 
     def _error(self, error: KafkaError) -> EvertableError:
-        if error.code() in UNAUTHORIZED:
+        if ErrorKind.of(error) is ErrorKind.UNAUTHORIZED:
             return ControlReadOnlyError(
                 f"Evertable's user may not write to the control topic '{self._topic.name}': {error.str()}.",
                 "Send the message with a producer that may, or allow this user to write there.",
             )
-        if error.code() in _UNACKNOWLEDGED and not self._connection_errors.said:
+        if error.code() in _UNACKNOWLEDGED and not self._connection_errors.message:
             return KafkaUnreachableError(
                 f"Kafka at {self._topic.servers} did not acknowledge the control message within {self._timeout_s:g} s.",
                 "It may still have been written: check control_raw before you send it again.",

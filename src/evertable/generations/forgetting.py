@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import re
 import shutil
-import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from confluent_kafka import KafkaException
-
 from evertable.config import KafkaProperties, Role
-from evertable.config.folders import state_dir
+from evertable.config.loading import state_dir
 from evertable.engine.spec import local_path
-from evertable.errors import KafkaUnreachableError
 from evertable.generations.checkpoint_folders import name_beside, owner, owner_file
 from evertable.kafka.admin import Admin
-from evertable.kafka.errors import MISSING
-from evertable.state.apps import InstalledApp, topic_names
+from evertable.kafka.topics import delete
+from evertable.state.apps import InstalledApp
 from evertable.state.state import AppState
 
-TIMEOUT_S = 30.0
-LOOK_AGAIN_S = 0.05
 _GENERATION = re.compile(r"g[0-9]{6,}")
 
 
@@ -101,17 +95,4 @@ def delete_topics(kafka: KafkaProperties, topics: Sequence[str]) -> None:
     """Deletes these and waits until they are gone."""
     admin = Admin(kafka.for_librdkafka(Role.ADMIN))
     for topic in topics:
-        _delete_topic(admin, topic)
-    deadline = time.monotonic() + TIMEOUT_S
-    while left := set(topics) & set(topic_names(kafka)):
-        if time.monotonic() > deadline:
-            raise KafkaUnreachableError(f"Kafka still shows '{min(left)}'.", "Check that all brokers are up.")
-        time.sleep(LOOK_AGAIN_S)
-
-
-def _delete_topic(admin: Admin, topic: str) -> None:
-    try:
-        admin.ask(lambda client: client.delete_topics([topic], request_timeout=TIMEOUT_S), TIMEOUT_S)[topic].result()
-    except KafkaException as problem:
-        if problem.args[0].code() not in MISSING:
-            raise admin.explain(problem, topic, "Delete") from problem
+        delete(admin, topic)

@@ -1,4 +1,4 @@
-"""Retries of steps that Kafka did not answer: one classifier of what is transient, one stream of growing delays."""
+"""Retries steps that Kafka did not answer, after growing delays."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from evertable.backoff import Delays, growing
-from evertable.errors import EvertableError, KafkaAccessError, KafkaUnreachableError, QueryFailedError
+from evertable.errors import EvertableError, QueryFailedError
+from evertable.kafka.errors import is_transient
 
 ATTEMPT_S, MOST_S = 10.0, 30.0
 """How long Kafka may take to answer the first attempt, and at most at later ones."""
@@ -16,11 +17,6 @@ ATTEMPT_S, MOST_S = 10.0, 30.0
 T = TypeVar("T")
 Attempt = Callable[[int, float], T]
 """A step that takes the number of the attempt, from 1, and how long Kafka may take to answer."""
-
-
-def is_transient(error: Exception) -> bool:
-    """Whether the same step may succeed later without anybody's help."""
-    return isinstance(error, KafkaUnreachableError) and not isinstance(error, KafkaAccessError)
 
 
 def _delays() -> Iterator[float]:

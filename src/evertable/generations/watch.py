@@ -30,7 +30,7 @@ from evertable.generations.source_events import (
 )
 from evertable.generations.stall import StallDetector
 from evertable.kafka.admin import Admin
-from evertable.kafka.errors import MISSING
+from evertable.kafka.errors import ErrorKind
 from evertable.kafka.outages import WarningThrottle
 from evertable.kafka.topics import describe, id_of
 from evertable.state.identity import Identity, SourceIdentity
@@ -61,10 +61,10 @@ class _Cluster:
             found = describe(self._admin, topic, self._timeout_s)
             partitions = [TopicPartition(topic, partition.id) for partition in found.partitions]
             begins, ends = self._offsets(partitions, _EARLIEST), self._offsets(partitions, _LATEST)
-            self._admin.is_well()
+            self._admin.recovered()
             return ObservedTopic(id_of(found), begins, ends)
         except KafkaException as problem:
-            if problem.args[0].code() in MISSING:
+            if ErrorKind.of(problem.args[0]) is ErrorKind.MISSING:
                 return None
             raise
 

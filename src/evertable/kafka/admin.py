@@ -1,4 +1,4 @@
-"""Admin clients that report why they were not answered."""
+"""Admin clients that reconnect after a failure and explain it."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ GRACE_S = 1.0
 
 
 class Admin:
-    """An admin client that can tell why it was not answered.
+    """An admin client that can explain why a call failed.
 
-    After a call that was not answered, the next one has a new client. The old connection may be dead: a firewall drops
-    an idle one without a word, and librdkafka would wait for a minute. Or its certificate was replaced.
+    After a call without an answer, the next one gets a new client. The old connection may be dead: a firewall drops an
+    idle one silently, and librdkafka would wait for a minute. Or its certificate was replaced.
     """
 
     def __init__(self, properties: Mapping[str, Any]) -> None:
         self._properties = properties
-        self._trouble = ConnectionErrors(properties)
+        self._errors = ConnectionErrors(properties)
         self._lock = threading.Lock()
         self._client: AdminClient | None = None
 
     @property
     def client(self) -> AdminClient:
-        """To be asked for each call; any thread may."""
+        """The client for the next call; thread-safe. Do not keep it."""
         with self._lock:
             if self._client is None:
-                listening: dict[str, Any] = {"error_cb": self._trouble.note}  # which does not hold on to the client
-                self._client = AdminClient({**self._properties, **listening}, logger=QUIET)
+                callback: dict[str, Any] = {"error_cb": self._errors.note}  # holds no reference to the client
+                self._client = AdminClient({**self._properties, **callback}, logger=QUIET)
             return self._client
 
     def ask(self, request: Callable[[AdminClient], Mapping[K, Future[T]]], timeout_s: float) -> Mapping[K, Future[T]]:
@@ -57,29 +57,29 @@ class Admin:
 
     @property
     def servers(self) -> str:
-        """What ``bootstrap.servers`` says."""
-        return self._trouble.servers
+        """The value of ``bootstrap.servers``."""
+        return self._errors.servers
 
     def explain(self, problem: KafkaException, topic: str, right: str = "Describe") -> EvertableError:
-        """What an operator should read about a call that failed, and needs this right."""
-        self.client.poll(0)  # brings what happened on the connections
-        error = self._trouble.explain(problem.args[0], topic, right)
+        """Returns the error to report for a failed call about ``topic``, which needed ``right``."""
+        self.client.poll(0)  # delivers the connection's errors
+        error = self._errors.explain(problem.args[0], topic, right)
         if isinstance(error, NotTrustedError | NotAuthenticatedError):
-            self._trouble = ConnectionErrors(self._properties)
+            self._errors = ConnectionErrors(self._properties)
         if isinstance(error, KafkaUnreachableError):
             self._client = None
         return error
 
-    def is_well(self) -> None:
-        """To be called when something was answered."""
+    def recovered(self) -> None:
+        """Forgets earlier errors, as a call was answered."""
         self.client.poll(0)
-        self._trouble.over()
+        self._errors.clear()
 
 
 class AdminPool:
-    """The admin clients of one piece of work, one for each cluster, made when they are first needed.
+    """Shares one admin client per cluster between the steps of a build; each is created when it is first needed.
 
-    A new client takes four round trips before its first answer, so the steps of a build share one.
+    A new client needs four round trips before its first answer.
     """
 
     def __init__(self) -> None:
@@ -87,11 +87,11 @@ class AdminPool:
         self._by_properties: dict[frozenset[tuple[str, Any]], Admin] = {}
 
     def of(self, properties: Mapping[str, Any]) -> Admin:
-        """The client for these properties; any thread may ask."""
+        """Returns the client for these properties; thread-safe."""
         with self._lock:
             return self._by_properties.setdefault(frozenset(properties.items()), Admin(properties))
 
     def renew(self) -> None:
-        """Drops all clients: their connections may be dead."""
+        """Drops all clients, as their connections may be dead."""
         with self._lock:
             self._by_properties.clear()

@@ -1,4 +1,4 @@
-"""Why a certificate is not accepted, a broker's or our own: all that librdkafka says is that it is not."""
+"""Finds out why a certificate is rejected, a broker's or the client's: librdkafka reports only that it is."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from typing import Any
 
 TIMEOUT_S = 2.0
 
-# OpenSSL's numbers of what people meet.
-_EXPIRED, _NOT_YET = 10, 9
-_NAME, _ADDRESS = 62, 64
-_TIMES = re.compile(rb"\x17\x0d(\d{12})Z|\x18\x0f(\d{14})Z")  # in a certificate: from when, then until when it is valid
-_AT = re.compile(r"\w+://([^/\s]+):(\d+)/")  # as librdkafka begins what it says of a connection
+# OpenSSL's verification results.
+_EXPIRED, _NOT_YET_VALID = 10, 9
+_HOST_MISMATCH, _ADDRESS_MISMATCH = 62, 64
+_TIMES = re.compile(rb"\x17\x0d(\d{12})Z|\x18\x0f(\d{14})Z")  # DER: the first two are notBefore and notAfter
+_BROKER = re.compile(r"\w+://([^/\s]+):(\d+)/")  # begins librdkafka's messages about a connection
 
 
-def why_not_trusted(properties: Mapping[str, Any], said: str) -> str:
-    """What is wrong with the certificate of the broker that ``said`` (librdkafka's words) is about; "" if not known.
+def broker_certificate_fault(properties: Mapping[str, Any], message: str) -> str:
+    """Returns what is wrong with the certificate of the broker in librdkafka's ``message``; empty if unknown.
 
     ``properties`` are librdkafka's.
     """
-    at = _AT.match(said)
-    if at is None:
+    broker = _BROKER.match(message)
+    if broker is None:
         return ""
-    host, port = at[1].strip("[]"), int(at[2])
+    host, port = broker[1].strip("[]"), int(broker[2])
     try:
         context = _context(properties)
         with (
@@ -36,43 +36,41 @@ def why_not_trusted(properties: Mapping[str, Any], said: str) -> str:
             context.wrap_socket(plain, server_hostname=host),
         ):
             return ""
-    except ssl.SSLCertVerificationError as refused:
-        return f"The certificate of {host}:{port} {_words(refused, host, properties)}"
+    except ssl.SSLCertVerificationError as error:
+        return f"The certificate of {host}:{port} {_verification_fault(error, host, properties)}"
     except (OSError, ValueError):
         return ""
 
 
-def why_not_accepted(properties: Mapping[str, Any], now: datetime) -> str:
-    """What is wrong with the certificate of this client; "" if not known. Brokers are shy to tell."""
+def client_certificate_fault(properties: Mapping[str, Any], now: datetime) -> str:
+    """Returns what is wrong with this client's certificate; empty if unknown."""
     try:
         text = properties.get("ssl.certificate.pem") or Path(str(properties["ssl.certificate.location"])).read_text()
         begin = str(text).index(ssl.PEM_HEADER)
         encoded = ssl.PEM_cert_to_DER_cert(str(text)[begin : str(text).index(ssl.PEM_FOOTER) + len(ssl.PEM_FOOTER)])
-        from_when, until = (_time(*found) for found in _TIMES.findall(encoded)[:2])
+        not_before, not_after = (_time(*found) for found in _TIMES.findall(encoded)[:2])
     except (OSError, ValueError, KeyError):
         return ""
-    if now > until:
-        return f"it has expired, on {until:%Y-%m-%d}"
-    return f"it is not valid before {from_when:%Y-%m-%d}" if now < from_when else ""
+    if now > not_after:
+        return f"it expired on {not_after:%Y-%m-%d}"
+    return f"it is not valid before {not_before:%Y-%m-%d}" if now < not_before else ""
 
 
 def _time(short: bytes, long: bytes) -> datetime:
-    parsed = (
-        datetime.strptime(long.decode(), "%Y%m%d%H%M%S") if long else datetime.strptime(short.decode(), "%y%m%d%H%M%S")
-    )
-    return parsed.replace(tzinfo=UTC)
+    text, layout = (long, "%Y%m%d%H%M%S") if long else (short, "%y%m%d%H%M%S")
+    return datetime.strptime(text.decode(), layout).replace(tzinfo=UTC)
 
 
-def _words(refused: ssl.SSLCertVerificationError, host: str, properties: Mapping[str, Any]) -> str:
-    if refused.verify_code == _EXPIRED:
+def _verification_fault(error: ssl.SSLCertVerificationError, host: str, properties: Mapping[str, Any]) -> str:
+    if error.verify_code == _EXPIRED:
         return "has expired"
-    if refused.verify_code == _NOT_YET:
+    if error.verify_code == _NOT_YET_VALID:
         return "is not valid yet, by this machine's clock"
-    if refused.verify_code in (_NAME, _ADDRESS):
+    if error.verify_code in (_HOST_MISMATCH, _ADDRESS_MISMATCH):
         return f"is for another host than {host}"
-    given = "ssl.ca.location" in properties or "ssl.ca.pem" in properties
-    known = "those in ssl.ca.location" if given else "those that this machine trusts"
-    return f"is from an unknown authority, none of {known} ({refused.verify_message})"
+    has_own = "ssl.ca.location" in properties or "ssl.ca.pem" in properties
+    known = "those in ssl.ca.location" if has_own else "those that this machine trusts"
+    return f"is from an unknown authority, none of {known} ({error.verify_message})"
 
 
 def _context(properties: Mapping[str, Any]) -> ssl.SSLContext:

@@ -1,4 +1,4 @@
-"""Login modules' lines (``sasl.jaas.config``), as Java's clients write and read them."""
+"""Writes and parses login modules' lines (``sasl.jaas.config``) as Java's clients do."""
 
 from __future__ import annotations
 
@@ -14,26 +14,25 @@ LOGIN_MODULES = {"PLAIN": PLAIN_MODULE, "SCRAM-SHA-256": SCRAM_MODULE, "SCRAM-SH
 _MODULE = re.compile(r"\s*([\w.$]+)\s+(?:required|requisite|sufficient|optional)\b", re.IGNORECASE)
 _OPTION = re.compile(r"""([\w.-]+)\s*=\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s;"']+)""", re.DOTALL)
 _ESCAPES = {"\n": "\\n", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
-_NAMED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_CONTROL = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _ESCAPED = re.compile(r"\\([0-3]?[0-7]{1,2}|.)", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Login:
-    """A login module and what it is told, which may be secret."""
+    """A login module and its options, which may be secret."""
 
     module: str
     options: Mapping[str, str] = field(repr=False)
 
 
 def line(module: str, options: Mapping[str, str]) -> str:
-    """The line for a module and its options, whatever characters they have."""
-    told = "".join(f" {name}={_quoted(text)}" for name, text in options.items())
-    return f"{module} required{told};"
+    """Returns the line for a module and its options; any characters are allowed in their values."""
+    return f"{module} required{''.join(f' {name}={_quoted(text)}' for name, text in options.items())};"
 
 
 def parse(text: str) -> Login | None:
-    """What a line says; None if it is none."""
+    """Returns the module and the options in a line; None if it is not a login module's line."""
     begin = _MODULE.match(text)
     if begin is None:
         return None
@@ -46,11 +45,11 @@ def _quoted(text: str) -> str:
 
 
 def _unquoted(text: str) -> str:
-    """A value as Java's StreamTokenizer reads it: escapes count inside quotes only."""
+    """Reads a value as Java's StreamTokenizer does: escapes count only inside quotes."""
     if text[0] not in "\"'":
         return text
-    return _ESCAPED.sub(lambda match: _named(match[1]), text[1:-1])
+    return _ESCAPED.sub(lambda match: _unescaped(match[1]), text[1:-1])
 
 
-def _named(escape: str) -> str:
-    return chr(int(escape, 8)) if escape[0] in "01234567" else _NAMED.get(escape, escape)
+def _unescaped(escape: str) -> str:
+    return chr(int(escape, 8)) if escape[0] in "01234567" else _CONTROL.get(escape, escape)

@@ -1,4 +1,4 @@
-"""What the log says of trouble that lasts: a line when it begins, one a minute while it lasts, one when it is over."""
+"""Limits repeated warnings: one when a problem begins, one a minute while it lasts, one line when it is over."""
 
 from __future__ import annotations
 
@@ -13,44 +13,44 @@ log = logging.getLogger(__name__)
 
 
 class WarningThrottle:
-    """Tells when to speak of trouble: at its beginning, when it is another one, and after each minute that it lasts."""
+    """Decides when to warn: when a problem begins, and after each minute that it lasts."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._said: dict[str, float] = {}
+        self._warned: dict[str, float] = {}
 
     def due(self, what: str = "") -> bool:
-        """There is this trouble: whether to say so now."""
-        moment = self._clock()
-        if what in self._said and moment < self._said[what] + EVERY_S:
+        """Returns whether to warn about this problem now; another problem is always due."""
+        now = self._clock()
+        if what in self._warned and now < self._warned[what] + EVERY_S:
             return False
-        self._said[what] = moment
+        self._warned[what] = now
         return True
 
     def over(self) -> bool:
-        """There is none any more: whether to say so, for it was said that there is."""
-        said, self._said = self._said, {}
-        return bool(said)
+        """Ends all problems; returns whether there was a warning about one."""
+        warned, self._warned = self._warned, {}
+        return bool(warned)
 
 
 class OutageLog:
-    """The outages of clusters, however many clients of this process notice them; any thread may tell."""
+    """Logs the outage of a cluster once, however many clients of this process notice it; thread-safe."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._reminders: dict[str, WarningThrottle] = {}
+        self._throttles: dict[str, WarningThrottle] = {}
 
     def noticed(self, servers: str, what: str) -> None:
-        """A client cannot talk to these servers."""
+        """Logs that a client cannot reach these servers, unless that was logged within a minute."""
         with self._lock:
-            due = self._reminders.setdefault(servers, WarningThrottle(self._clock)).due()
-        if due:
+            is_due = self._throttles.setdefault(servers, WarningThrottle(self._clock)).due()
+        if is_due:
             log.warning("Kafka at %s: %s; trying again until it answers", servers, what)
 
     def over(self, servers: str) -> None:
-        """A client that could not can again."""
+        """Logs that these servers answer again, if an outage was logged."""
         with self._lock:
-            reminder = self._reminders.pop(servers, None)
-        if reminder is not None:
+            was_logged = self._throttles.pop(servers, None) is not None
+        if was_logged:
             log.info("Kafka at %s answers again", servers)

@@ -1,9 +1,9 @@
-"""One ``kafka:`` section: any client property, given once, translated for Spark (Java) and for librdkafka."""
+"""A ``kafka`` section: client properties, given once and translated for Spark (Java) and for librdkafka."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, Self
@@ -11,7 +11,7 @@ from typing import Any, Self
 from evertable.kafka import property_names
 from evertable.kafka import security as security_rules
 from evertable.problems import Problem, invalid, nearest
-from evertable.properties import Properties, Value
+from evertable.properties import Properties
 from evertable.secrets import SecretText
 
 OFFSET_RESETS = {
@@ -28,7 +28,7 @@ _ADDRESS = re.compile(r"(?:[A-Z_]+://)?(?:\[[0-9a-fA-F:.%]+\]|[0-9A-Za-z._%-]+):
 
 
 class Role(Enum):
-    """What a client is for; it is spared the properties that only the others understand."""
+    """What a client is for; it does not get the properties that only other clients understand."""
 
     CONSUMER = auto()
     PRODUCER = auto()
@@ -37,9 +37,9 @@ class Role(Enum):
 
 @dataclass(frozen=True, repr=False)
 class KafkaProperties(Properties):
-    """What is in effect, in Java's names; ``offset_reset`` and ``not_used`` were given too and live elsewhere."""
+    """Client properties in Java's names, without those that are not passed on."""
 
-    offset_reset: str | None = None  # the start that auto.offset.reset meant
+    offset_reset: str | None = None  # the start that auto.offset.reset stands for
     not_used: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod
@@ -47,7 +47,9 @@ class KafkaProperties(Properties):
         named, problems = _in_javas_names(texts)
         reset = named.pop("auto.offset.reset", None)
         if reset is not None and reset.strip().lower() not in OFFSET_RESETS:
-            problems.append(Problem(("auto.offset.reset",), "must be earliest or latest; sources know more: start"))
+            problems.append(
+                Problem(("auto.offset.reset",), "must be earliest or latest; a source's start may also be a time")
+            )
         if "bootstrap.servers" in named:
             named["bootstrap.servers"], wrong = _addresses(named["bootstrap.servers"])
             problems += wrong
@@ -61,9 +63,9 @@ class KafkaProperties(Properties):
         )
 
     def merged_over(self, base: KafkaProperties) -> KafkaProperties:
-        """These properties, and ``base``'s where they say nothing.
+        """Returns these properties over those of ``base``.
 
-        Another ``bootstrap.servers`` is another cluster: it is not told the credentials for the first one.
+        Another ``bootstrap.servers`` is another cluster: it does not get the credentials for the first one.
         """
         inherited = dict(base.values)
         if self.is_another_cluster_than(base):
@@ -75,16 +77,16 @@ class KafkaProperties(Properties):
         return own is not None and own != base.values.get("bootstrap.servers")
 
     def for_java(self, role: Role | None = None) -> dict[str, str]:
-        """For Spark's ``kafka.`` options, without that prefix. Holds secrets: never log it."""
+        """Returns Spark's ``kafka.`` options, without that prefix. They contain secrets: never log them."""
         plain, security = self._split(role)
         kept = {name: text for name, text in plain.items() if name not in property_names.LIBRDKAFKA_ONLY}
-        secured = security_rules.to_java(security)[0]
+        secured = security_rules.to_java(security).done
         if _PROVIDERS in kept and _PROVIDERS in secured:
             secured[_PROVIDERS] = f"{kept[_PROVIDERS]},{secured[_PROVIDERS]}"
         return kept | secured
 
     def for_librdkafka(self, role: Role | None = None) -> dict[str, str]:
-        """For confluent_kafka's clients. Holds secrets: never log it."""
+        """Returns the properties for confluent_kafka's clients. They contain secrets: never log them."""
         plain, security = self._split(role)
         kept = {}
         for name, text in plain.items():
@@ -92,25 +94,25 @@ class KafkaProperties(Properties):
                 kept[property_names.RENAMED[name][0]] = text
             elif name in property_names.BOTH or name in property_names.LIBRDKAFKA_ONLY:
                 kept[name] = text
-        return kept | security_rules.to_librdkafka(security)[0]
+        return kept | security_rules.to_librdkafka(security).done
 
     def remarks(self) -> list[Problem]:
-        """What was given here and has no effect, or is not known."""
+        """Returns what was given here and has no effect, or is unknown."""
         found = [Problem((name,), f"is not used: {property_names.NOT_USED[name]}") for name in self.not_used]
         for name in self.values:
             if not property_names.is_known(name):
                 hint = nearest(name, property_names.KNOWN)
                 hint = f"; {hint}" if hint.startswith("did you") else ""
-                found.append(Problem((name,), f"is no client property that is known here and goes to Spark only{hint}"))
+                found.append(Problem((name,), f"is not a known client property and is passed to Spark only{hint}"))
         return found
 
     def lost_in_translation(self) -> tuple[list[Problem], list[Problem]]:
-        """Of security that is in effect: what one of the clients does without, and what cannot be used."""
+        """Returns the security properties that one client ignores, and those that cannot be used."""
         _, security = self._split(None)
-        notes = [security_rules.to_java(security)[1], security_rules.to_librdkafka(security)[1]]
-        warnings = [Problem((name,), what) for each in notes for name, what in each.warnings]
-        refusals = [Problem((name,), what) for each in notes for name, what in each.refusals]
-        return list(dict.fromkeys(warnings)), list(dict.fromkeys(refusals))
+        java, librdkafka = security_rules.to_java(security), security_rules.to_librdkafka(security)
+        warnings = dict.fromkeys(java.warnings + librdkafka.warnings)
+        refusals = dict.fromkeys(java.refusals + librdkafka.refusals)
+        return list(warnings), list(refusals)
 
     def _split(self, role: Role | None) -> tuple[dict[str, str], dict[str, str]]:
         left_out: frozenset[str] = frozenset()
@@ -138,26 +140,18 @@ def _in_javas_names(texts: Mapping[str, str]) -> tuple[dict[str, str], list[Prob
 
 
 def _addresses(text: str) -> tuple[str, list[Problem]]:
-    """``host:port`` pairs without blanks between them, and those that are none."""
+    """Returns the addresses without blanks between them, and a problem for each that is not ``host:port``."""
     addresses = [part.strip() for part in text.split(",") if part.strip()]
     where = ("bootstrap.servers",)
-    if isinstance(text, SecretText) or "@" in text:  # user:password@host is a guess that people make
-        wrong = [Problem(where, "must be host:port, or several with commas between")] * (not _are_fine(addresses))
-        return SecretText(",".join(addresses)), list(wrong)
-    wrong = [Problem(where, f"'{part}' is no host:port") for part in addresses if not _is_fine(part)]
+    wrong = [Problem(where, f"'{part}' is not host:port") for part in addresses if not _is_address(part)]
     if not addresses:
         wrong = [Problem(where, "is empty")]
+    if isinstance(text, SecretText) or "@" in text:  # some write user:password@host, as for a database
+        hidden = [Problem(where, "must be host:port, or several with commas between")] if wrong else []
+        return SecretText(",".join(addresses)), hidden
     return ",".join(addresses), wrong
 
 
-def _are_fine(addresses: Iterable[str]) -> bool:
-    found = [_is_fine(address) for address in addresses]
-    return bool(found) and all(found)
-
-
-def _is_fine(address: str) -> bool:
+def _is_address(address: str) -> bool:
     match = _ADDRESS.fullmatch(address)
     return match is not None and 0 < int(match[1]) < 65536
-
-
-__all__ = ["KafkaProperties", "Role", "Value"]

@@ -1,7 +1,7 @@
 """Kafka's client properties in two dialects: the Java client's, which Spark uses, and librdkafka's.
 
-The configuration speaks Java's. What people paste from librdkafka programs is understood where it means the same.
-Security properties are translated in ``security``; their names are listed here only to be known.
+The configuration uses Java's. librdkafka's names are accepted where they mean the same.
+Security properties are translated in ``security``; their names are listed here to find typos.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Not used by either side, and why. Spark's connector refuses several of them outright.
+# Accepted but not used, and why. Spark's connector rejects several of them.
 NOT_USED: dict[str, str] = {
-    "group.id": "Spark and the changelog's reader keep their own positions and join no consumer group",
+    "group.id": "Spark and the changelog's reader store their own positions and join no consumer group",
     "group.instance.id": "no consumer group is joined",
     "group.protocol": "no consumer group is joined",
     "group.remote.assignor": "no consumer group is joined",
@@ -34,7 +34,7 @@ NOT_USED: dict[str, str] = {
     "transaction.timeout.ms": "the changelog is written without transactions: folding it twice changes nothing",
 }
 
-# Java's name → librdkafka's, and what there is to know about the pair.
+# Java's name → librdkafka's, and a note for the reference.
 RENAMED: dict[str, tuple[str, str]] = {
     "fetch.max.wait.ms": ("fetch.wait.max.ms", "how long a broker waits for data before it answers a fetch"),
     "max.request.size": ("message.max.bytes", "the largest request that is sent"),
@@ -44,7 +44,7 @@ RENAMED: dict[str, tuple[str, str]] = {
     "send.buffer.bytes": ("socket.send.buffer.bytes", "the socket's"),
 }
 
-# Other spellings of the same property → Java's. A value given in both spellings is an error.
+# Other names of the same property → Java's. Giving both is an error.
 SPELLINGS: dict[str, str] = {other: java for java, (other, _) in RENAMED.items()} | {
     "auto.commit.enable": "enable.auto.commit",
     "compression.codec": "compression.type",
@@ -60,7 +60,7 @@ SPELLINGS: dict[str, str] = {other: java for java, (other, _) in RENAMED.items()
     "sasl.oauthbearer.client.credentials.client.secret": "sasl.oauthbearer.client.secret",
 }
 
-# Known to both by one name, and meaning the same.
+# Same name and meaning in both.
 BOTH = _names(
     """allow.auto.create.topics batch.size bootstrap.servers check.crcs client.dns.lookup client.id client.rack
     compression.type connections.max.idle.ms delivery.timeout.ms enable.metrics.push fetch.max.bytes fetch.min.bytes
@@ -69,7 +69,7 @@ BOTH = _names(
     retry.backoff.max.ms retry.backoff.ms session.timeout.ms socket.connection.setup.timeout.ms"""
 )
 
-# Known to the Java client only: librdkafka has no such thing, or works it out by itself.
+# Java only: librdkafka lacks it or chooses it itself.
 JAVA_ONLY = _names(
     """auto.include.jmx.reporter buffer.memory compression.gzip.level compression.lz4.level compression.zstd.level
     config.providers default.api.timeout.ms exclude.internal.topics max.block.ms max.poll.records metadata.max.idle.ms
@@ -78,7 +78,7 @@ JAVA_ONLY = _names(
     partitioner.ignore.keys socket.connection.setup.timeout.max.ms"""
 )
 
-# Known to librdkafka only.
+# librdkafka only.
 LIBRDKAFKA_ONLY = _names(
     """api.version.fallback.ms api.version.request api.version.request.timeout.ms batch.num.messages
     broker.address.family broker.address.ttl broker.version.fallback compression.level debug fetch.error.backoff.ms
@@ -89,7 +89,7 @@ LIBRDKAFKA_ONLY = _names(
     topic.metadata.refresh.fast.interval.ms topic.metadata.refresh.sparse"""
 )
 
-# Java's names of what only a consumer, or only a producer, understands; the other would warn about it.
+# Java's names of properties for consumers only, or producers only; the other would log a warning.
 CONSUMER_ONLY = _names(
     """check.crcs exclude.internal.topics fetch.error.backoff.ms fetch.max.bytes fetch.max.wait.ms fetch.min.bytes
     fetch.queue.backoff.ms heartbeat.interval.ms isolation.level max.partition.fetch.bytes max.poll.interval.ms
@@ -103,7 +103,7 @@ PRODUCER_ONLY = _names(
     sticky.partitioning.linger.ms"""
 )
 
-# Security properties of either client, listed to tell a typo; security says what becomes of them.
+# Security properties of either client.
 SECURITY = _names(
     """enable.sasl.oauthbearer.unsecure.jwt enable.ssl.certificate.verification https.ca.location https.ca.pem
     sasl.client.callback.handler.class sasl.jaas.config sasl.mechanism sasl.oauthbearer.client.id

@@ -1,4 +1,4 @@
-"""Column types: what a source's columns may hold, spelled as in ``evertable.yaml``."""
+"""Columns of sources and their types, as written in ``evertable.yaml``."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Kind(StrEnum):
     JSON = "json"
 
 
-KEYLESS = frozenset({Kind.FLOAT, Kind.DOUBLE, Kind.JSON})  # types without an equality to join on
+KEYLESS = frozenset({Kind.FLOAT, Kind.DOUBLE, Kind.JSON})  # types that no key may have
 
 
 class RecordField(StrEnum):
-    """What a column may take from the Kafka record itself (``from: kafka.timestamp``)."""
+    """Fields of the Kafka record that a column may hold (``from: kafka.timestamp``)."""
 
     TIMESTAMP = "kafka.timestamp"
     PARTITION = "kafka.partition"
@@ -49,7 +49,7 @@ RECORD_FIELD_KINDS = {
 
 @dataclass(frozen=True)
 class ColumnType:
-    """One column's type; precision and scale count for decimals only."""
+    """A column's type; precision and scale are for decimals only."""
 
     kind: Kind
     precision: int = 0
@@ -57,7 +57,7 @@ class ColumnType:
 
     @classmethod
     def parse(cls, text: str) -> ColumnType:
-        """The type that ``text`` spells; ValueError says what would have been right."""
+        """Parses a type such as ``long`` or ``decimal(10,2)``; ValueError."""
         spelled = text.strip().lower()
         if match := _DECIMAL.fullmatch(spelled):
             precision, scale = int(match[1]), int(match[2])
@@ -67,7 +67,7 @@ class ColumnType:
         if spelled in set(Kind) - {Kind.DECIMAL}:
             return cls(Kind(spelled))
         known = ", ".join(f"{kind}(p,s)" if kind is Kind.DECIMAL else kind for kind in Kind)
-        raise ValueError(f"'{text}' is no column type; known are {known}")
+        raise ValueError(f"'{text}' is not a column type; known are {known}")
 
     def __str__(self) -> str:
         return f"decimal({self.precision},{self.scale})" if self.kind is Kind.DECIMAL else self.kind.value
@@ -75,7 +75,7 @@ class ColumnType:
 
 @dataclass(frozen=True)
 class Column:
-    """A named, typed column; ``record_field`` is set where it comes from the Kafka record, not from its JSON."""
+    """A named, typed column; with a ``record_field`` it comes from the Kafka record instead of its JSON."""
 
     name: str
     type: ColumnType
@@ -83,7 +83,7 @@ class Column:
 
     @classmethod
     def parse(cls, name: str, spec: object) -> Column:
-        """The column that ``long``, ``{type: long}`` or ``{from: kafka.offset}`` describes; ValueError if none."""
+        """Parses ``long``, ``{type: long}`` or ``{from: kafka.offset}``; ValueError."""
         if not name.strip() or not name.isprintable():
             raise ValueError("a column's name must not be empty and must be printable")
         if isinstance(spec, str):
@@ -95,7 +95,7 @@ class Column:
             if key not in ("type", "from"):
                 raise ValueError(f"'{key}' is unknown; {nearest(key, ('type', 'from'))}")
         if not given or not all(isinstance(value, str) for value in given.values()):
-            raise ValueError("needs a type (type: long), or where it comes from (from: kafka.timestamp)")
+            raise ValueError("needs a type (type: long) or an origin (from: kafka.timestamp)")
         stated = ColumnType.parse(given["type"]) if "type" in given else None
         if "from" in given:
             record_field = _record_field(given["from"])
@@ -107,7 +107,7 @@ class Column:
 
 
 def parse_columns(raw: object) -> tuple[Column, ...]:
-    """The columns of one source, in the order they are given; every problem at once."""
+    """Parses the columns of a source, in order; reports every problem at once."""
     if isinstance(raw, tuple) and all(isinstance(column, Column) for column in raw):
         return raw
     if not isinstance(raw, Mapping):
@@ -128,5 +128,5 @@ def parse_columns(raw: object) -> tuple[Column, ...]:
 def _record_field(text: str) -> RecordField:
     spelled = text.strip().lower()
     if spelled not in set(RecordField):
-        raise ValueError(f"'{text}' is nothing a column can come from; {nearest(text, RecordField)}")
+        raise ValueError(f"'{text}' is not a field of a Kafka record; {nearest(text, RecordField)}")
     return RecordField(spelled)

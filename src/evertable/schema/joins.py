@@ -1,4 +1,4 @@
-"""Join types: their canonical names and the spellings people use for them."""
+"""Join types, and the columns of the joined table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evertable.schema.columns import Column
 
 
 class JoinInput(Protocol):
-    """What a join needs to know of a source."""
+    """A source, as far as a join depends on it."""
 
     @property
     def name(self) -> str: ...
@@ -29,7 +29,7 @@ class JoinType(StrEnum):
 
     @classmethod
     def parse(cls, text: str) -> JoinType:
-        """The join that ``text`` means, in any case; ValueError for anything else (a fallback would hide typos)."""
+        """Parses a join type or one of its aliases, in any case; ValueError."""
         spelled = text.strip().lower()
         if spelled in ("inner", "join"):
             return cls.INNER
@@ -39,12 +39,12 @@ class JoinType(StrEnum):
             return cls.NATURAL
         if spelled in ("asof", "aj", "as_of"):
             return cls.ASOF
-        raise ValueError(f"'{text}' is no join type; known are {', '.join(cls)}")
+        raise ValueError(f"'{text}' is not a join type; known are {', '.join(cls)}")
 
 
 @dataclass(frozen=True)
 class JoinedColumn:
-    """A column of the joined table: its public name and where it comes from."""
+    """A column of the joined table: its public name and its origin."""
 
     name: str
     source: str
@@ -52,9 +52,9 @@ class JoinedColumn:
 
 
 def joined_columns(join: JoinType, left: JoinInput, right: JoinInput) -> tuple[JoinedColumn, ...]:
-    """The joined table's columns, in order: the key once, and a clashing column called ``<source>_<column>``.
+    """Returns the joined table's columns in order: the key once, and a clashing column as ``<source>_<column>``.
 
-    Of two that clash the right one is renamed; ``ts``, which asof adds, keeps its name before either.
+    Of two columns that clash, the right one is renamed; both give way to the ``ts`` that asof adds.
     """
     if join is JoinType.ASOF:
         added = [JoinedColumn("ts", right.name, None)]

@@ -1,4 +1,4 @@
-"""A wiring: which topics are joined, and how."""
+"""The wiring: which topics are joined, and how."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from evertable.schema.joins import JoinType
 
 @dataclass(frozen=True)
 class Wiring:
-    """What a generation is made of; a swap goes from one wiring to another."""
+    """Two topics and their join; a generation is built from one, a swap goes to another."""
 
     left_topic: str
     right_topic: str

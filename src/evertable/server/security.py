@@ -94,7 +94,7 @@ def make_token() -> str:
 def check_exposure(settings: Server) -> None:
     """ConfigError if others than this machine could reach a server that asks for no token."""
     if settings.token is None and not is_loopback(settings.host):
-        problem = f"server.host: {settings.host} needs a token, or all who reach it could read"
+        problem = f"server.host: {settings.host} needs a token, or anyone who can connect could read"
         raise ConfigError("The server does not start.", [problem], "Set EVERTABLE_TOKEN, or listen on 127.0.0.1.")
 
 

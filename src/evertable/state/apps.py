@@ -8,13 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 
-from confluent_kafka import KafkaException
-
 from evertable.changelog.topics import generation_of
 from evertable.config import KafkaProperties, Role
 from evertable.config.names import CONTROL, STATE, OwnTopics
 from evertable.errors import StateFormatError
-from evertable.kafka.consumer import GrouplessConsumer
+from evertable.kafka.topics import topic_names
 from evertable.shutdown import Shutdown
 from evertable.state.ownership import LEASE_S, LEAVING_S, Ownership, fold, running_owner, wait_for_leaving
 from evertable.state.records import Owner
@@ -64,7 +62,7 @@ def topics_by_app(names: Iterable[str], prefix: str) -> dict[str, tuple[str, ...
 
 def find_apps(kafka: KafkaProperties, prefix: str, wait_s: float = LEASE_S) -> list[InstalledApp]:
     """Lists the apps by name; waits up to ``wait_s`` for a heartbeat of owners that have not left."""
-    grouped = topics_by_app(topic_names(kafka), prefix)
+    grouped = topics_by_app(topic_names(kafka.for_librdkafka(Role.ADMIN), timeout_s=TIMEOUT_S), prefix)
     with ThreadPoolExecutor(CONCURRENT_READS, "evertable-apps") as pool:
         found = pool.map(lambda app: _found(kafka, prefix, app, grouped[app], wait_s), grouped)
         return sorted(found, key=lambda app: app.name)
@@ -79,15 +77,6 @@ def running_now(kafka: KafkaProperties, prefix: str, app: str, wait_s: float = L
         if running is None and any(each.owner.leaving for each in ownership.others):
             wait_for_leaving(reader, ownership, LEAVING_S)
         return running
-
-
-def topic_names(kafka: KafkaProperties) -> list[str]:
-    """Lists the cluster's topics that this user may see; never creates one."""
-    with closing(GrouplessConsumer(kafka.for_librdkafka(Role.CONSUMER), {})) as consumer:
-        try:
-            return list(consumer.kafka.list_topics(timeout=TIMEOUT_S).topics)
-        except KafkaException as problem:
-            raise consumer.error(problem.args[0], "", "Describe") from problem
 
 
 def _found(kafka: KafkaProperties, prefix: str, app: str, topics: Sequence[str], wait_s: float) -> InstalledApp:

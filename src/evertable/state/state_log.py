@@ -5,31 +5,32 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from confluent_kafka import (
     OFFSET_BEGINNING,
     TIMESTAMP_LOG_APPEND_TIME,
     KafkaError,
-    KafkaException,
     Message,
     Producer,
     TopicPartition,
 )
-from confluent_kafka.admin import NewTopic
 
 from evertable.config import KafkaProperties, Role
 from evertable.config.names import STATE
 from evertable.errors import (
     EvertableError,
     KafkaUnreachableError,
-    NotEnoughBrokersError,
     StateFormatError,
+    TopicExistsError,
     TopicNotFoundError,
 )
+from evertable.kafka import topics
 from evertable.kafka.admin import Admin
 from evertable.kafka.consumer import GRACE_S, GrouplessConsumer, place
-from evertable.kafka.errors import QUIET, TRANSIENT, ConnectionErrors
+from evertable.kafka.errors import QUIET, ConnectionErrors, is_transient
+from evertable.kafka.topics import Topic
 from evertable.shutdown import Shutdown
 from evertable.state.records import StoredRecord
 
@@ -80,14 +81,14 @@ class StateLog:
 
     def make(self) -> None:
         """Makes the topic if it is missing, and waits until it can be used."""
-        consumer = GrouplessConsumer(self._kafka.for_librdkafka(Role.CONSUMER), {})
+        admin = Admin(self._kafka.for_librdkafka(Role.ADMIN))
         try:
-            partitions = self._partitions(consumer) or self._create(consumer)
-        finally:
-            consumer.close()
-        if partitions != [0]:
+            found = topics.find(admin, self.topic, timeout_s=self._left(min(_ASK_S, self._timeout_s)))
+        except TopicNotFoundError:
+            found = self._create(admin)
+        if found.partitions != (0,):
             raise StateFormatError(
-                f"The state topic '{self.topic}' has {len(partitions)} partitions instead of one.",
+                f"The state topic '{self.topic}' has {len(found.partitions)} partitions instead of one.",
                 "Delete it if nothing in it is needed, or give another app or changelog.prefix.",
             )
 
@@ -126,7 +127,7 @@ class StateLog:
         error, message = reports[0]
         if error is not None:
             raise self.error(error)
-        self._trouble.over()
+        self._trouble.clear()
         return place(message)[1]
 
     def error(self, error: KafkaError) -> EvertableError:
@@ -140,28 +141,12 @@ class StateLog:
         """Returns how long a call may take during a shutdown; never zero, so that quick calls are still made."""
         return max(_LEAST_S, self.shutdown.left(most_s))
 
-    def _partitions(self, consumer: GrouplessConsumer) -> list[int]:
-        try:
-            return consumer.partitions(self.topic, self._left(min(_ASK_S, self._timeout_s)))
-        except TopicNotFoundError:
-            return []
-
-    def _create(self, consumer: GrouplessConsumer) -> list[int]:
-        admin = Admin(self._kafka.for_librdkafka(Role.ADMIN))
-        wanted = NewTopic(self.topic, 1, self._replication, config=SETTINGS)
-        try:
-            left_s = self._left(self._timeout_s)
-            admin.ask(lambda client: client.create_topics([wanted], request_timeout=left_s), left_s)[
-                self.topic
-            ].result()
-            log.info("Made the state topic '%s'", self.topic)
-        except KafkaException as problem:
-            error: KafkaError = problem.args[0]
-            if error.code() == KafkaError.INVALID_REPLICATION_FACTOR:
-                raise NotEnoughBrokersError(self.topic, self._replication, error.str()) from problem
-            if error.code() != KafkaError.TOPIC_ALREADY_EXISTS:  # made by another one that starts just now
-                raise admin.explain(problem, self.topic, "Create") from problem
-        return consumer.partitions(self.topic, self._timeout_s, max(GRACE_S, self._timeout_s))
+    def _create(self, admin: Admin) -> Topic:
+        timeout_s = self._left(self._timeout_s)
+        with suppress(TopicExistsError):  # another server that starts at the same time may have created it
+            topics.create(admin, self.topic, 1, self._replication, SETTINGS, timeout_s)
+            log.info("Created the state topic '%s'", self.topic)
+        return topics.find(admin, self.topic, timeout_s=timeout_s, grace_s=max(GRACE_S, timeout_s))
 
 
 class StateReader:
@@ -202,7 +187,7 @@ class StateReader:
                 yield _stored(message)
             elif error.code() == KafkaError._PARTITION_EOF:
                 self.next = place(message)[1]  # after the marker that ended the last record's transaction
-            elif error.code() not in TRANSIENT and not error.retriable():
+            elif not is_transient(error):
                 raise self._consumer.error(error, self._topic)
 
     def close(self) -> None:

@@ -23,6 +23,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from evertable.config import Config, KafkaProperties
 from evertable.config.names import STATE
 from evertable.errors import AppRunningError, EvertableError, FencedError, KafkaUnreachableError, StateFormatError
+from evertable.kafka.errors import ErrorKind
 from evertable.shutdown import Shutdown
 from evertable.state.ownership import LEASE_S, LEAVING_S, Heartbeat, Ownership, fold, running_owner
 from evertable.state.records import LastOwner, Owner, Record, encode
@@ -35,15 +36,6 @@ HEARTBEAT_S = 1.0
 _ANNOUNCE_S = 3.0
 _ATTEMPT_S = 5.0
 _RETRY_S = 0.1
-_DENIED = frozenset(
-    {
-        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
-        KafkaError.SASL_AUTHENTICATION_FAILED,
-        KafkaError.TOPIC_AUTHORIZATION_FAILED,
-        KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-    }
-)
-
 log = structlog.get_logger()
 
 
@@ -246,7 +238,7 @@ class StateTopic:
             except KafkaException as problem:
                 error: KafkaError = problem.args[0]
                 self._producer = None  # the next one's initialisation aborts what this one left open
-                if error.code() in _DENIED or self._left(deadline) <= _RETRY_S:
+                if ErrorKind.of(error).is_access_denied or self._left(deadline) <= _RETRY_S:
                     raise self._log.error(error) from problem
                 log.debug("state_write_retried", error=error.str())
             except KafkaUnreachableError:

@@ -27,8 +27,8 @@ def forget(
     from evertable.errors import AppNotFoundError, AppRunningError
     from evertable.generations.forgetting import belongings, delete_files, delete_topics
     from evertable.kafka.admin import Admin
-    from evertable.kafka.topics import topic_id
-    from evertable.state.apps import InstalledApp, find_apps, running_now, topic_names
+    from evertable.kafka.topics import topic_id, topic_names
+    from evertable.state.apps import TIMEOUT_S, InstalledApp, find_apps, running_now
     from evertable.state.records import Owner
     from evertable.state.state import AppState
 
@@ -45,7 +45,9 @@ def forget(
     own = belongings(chosen, found.values(), topic_id(admin, state[0]) if state else "")
     control = OwnTopics(clusters.prefix, app, "").default_control
     is_shared = any(each.uses(control) for each in found.values())
-    is_elsewhere = bool(chosen.topics) and clusters.are_separate and control in topic_names(clusters.control)
+    is_elsewhere = False
+    if chosen.topics and clusters.are_separate:
+        is_elsewhere = control in topic_names(clusters.control.for_librdkafka(Role.ADMIN), timeout_s=TIMEOUT_S)
     elsewhere = [control] if is_elsewhere and not is_shared else []
     if not own:
         known = f"Known apps: {', '.join(found)}." if found else "This Kafka has no apps."

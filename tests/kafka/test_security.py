@@ -37,11 +37,11 @@ def both(given: Texts) -> tuple[Texts, Texts]:
 def warnings(given: Texts) -> list[str]:
     kafka = KafkaProperties.parse(given)
     assert kafka.lost_in_translation()[1] == []
-    return [str(said) for said in (*kafka.remarks(), *kafka.lost_in_translation()[0])]
+    return [str(message) for message in (*kafka.remarks(), *kafka.lost_in_translation()[0])]
 
 
 def refusals(given: Texts) -> list[str]:
-    return [str(said) for said in KafkaProperties.parse(given).lost_in_translation()[1]]
+    return [str(message) for message in KafkaProperties.parse(given).lost_in_translation()[1]]
 
 
 @pytest.mark.parametrize(("mechanism", "module"), [("PLAIN", PLAIN_MODULE), ("SCRAM-SHA-512", SCRAM_MODULE)])
@@ -128,8 +128,8 @@ def test_client_credentials_as_people_have_them_in_working_files() -> None:
         | {"sasl.jaas.config": f'{OAUTH_MODULE} required clientId="me" clientSecret="s";'},
     ],
 )
-def test_ways_to_say_the_same(given: Texts) -> None:
-    """A method, a handler or a line that only say what is so anyway may be left out, or be the only one."""
+def test_equivalent_sections(given: Texts) -> None:
+    """A method, a handler or a line that repeat the default may be left out, or be the only one."""
     java, librdkafka = both(given)
     assert JAVA_OAUTH | {"sasl.jaas.config": f'{OAUTH_MODULE} required clientId="me" clientSecret="s";'} == java
     assert librdkafka == OIDC
@@ -137,7 +137,7 @@ def test_ways_to_say_the_same(given: Texts) -> None:
 
 
 def test_a_login_module_with_everything_in_it() -> None:
-    """As in a file for Java's clients: librdkafka is told scope, extensions and the endpoint's authority too."""
+    """As in a file for Java's clients: librdkafka gets scope, extensions and the endpoint's authority too."""
     options = {"clientId": "me", "clientSecret": "s", "scope": "x", "extension_logicalCluster": "lkc-1"}
     text = line(OAUTH_MODULE, options | {"ssl.truststore.type": "PEM", "ssl.truststore.location": "/ca"})
     given = SASL | ENDPOINT | {"sasl.mechanism": "OAUTHBEARER", "sasl.jaas.config": text}
@@ -234,13 +234,13 @@ def test_librdkafka_takes_what_it_is_given() -> None:
     ],
 )
 def test_certificates(given: Texts, java: Texts, librdkafka: Texts) -> None:
-    """PEM for both, in each one's words; what was said for one side alone stays there."""
+    """PEM works for both, in each one's properties; what is for one client only is not translated."""
     assert (TLS | java, TLS | librdkafka) == both(TLS | given)
     assert warnings(TLS | given) == []
 
 
 def test_a_key_and_a_certificate_in_two_files() -> None:
-    """librdkafka reads them; Java is told to take the values from the files, so that no key is in Spark's options."""
+    """librdkafka reads them; Java reads the values from the files, so that no key is in Spark's options."""
     given = {**TLS, "ssl.key.location": "/etc/my/key.pem", "ssl.certificate.location": "cert.pem"}
     java, librdkafka = both({**given, "config.providers": "own", "config.providers.own.class": "x"})
     assert librdkafka == given
@@ -255,7 +255,7 @@ def test_a_key_and_a_certificate_in_two_files() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"ssl.ca.location": "/ca"}, "has no effect with security.protocol PLAINTEXT; set it to SSL or SASL_SSL"),
         ({"sasl.username": "me"}, "sasl.username: has no effect with security.protocol PLAINTEXT; set it to SASL_SSL"),
@@ -265,13 +265,13 @@ def test_a_key_and_a_certificate_in_two_files() -> None:
         ({**OAUTH, "sasl.oauthbearer.scop": "x"}, "did you mean 'sasl.oauthbearer.scope'"),
     ],
 )
-def test_what_has_no_effect(given: Texts, said: str) -> None:
-    """A warning says so."""
-    assert [said in warning for warning in warnings(given)] == [True]
+def test_what_has_no_effect(given: Texts, message: str) -> None:
+    """A warning reports it."""
+    assert [message in warning for warning in warnings(given)] == [True]
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         (
             {**TLS, "ssl.truststore.location": "/my.jks"},
@@ -280,7 +280,7 @@ def test_what_has_no_effect(given: Texts, said: str) -> None:
         ({**TLS, "ssl.keystore.location": "/jks"}, "only Java reads JKS files; use PKCS12 (ssl.keystore.type) or PEM"),
         (
             {**TLS, "ssl.key.location": "/a:b/k", "ssl.certificate.location": "/c"},
-            "ssl.key.location: must have",
+            "ssl.key.location: must not contain",
         ),
         ({"security.protocol": "TLS"}, "'TLS' is none of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
         (SASL, "sasl.mechanism: is missing: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER"),
@@ -299,9 +299,9 @@ def test_what_has_no_effect(given: Texts, said: str) -> None:
         ),
         ({k: v for k, v in OAUTH.items() if k not in ENDPOINT}, "sasl.oauthbearer.token.endpoint.url: is missing"),
         ({k: v for k, v in OAUTH.items() if not k.endswith("secret")}, "sasl.oauthbearer.client.secret: is missing"),
-        ({**OAUTH, "sasl.oauthbearer.extensions.logical_cluster": "x"}, "'logical_cluster' is no extension's name"),
-        ({**OAUTH, "sasl.oauthbearer.extensions.a": "x,y"}, "must have no comma"),
-        ({**OAUTH, "sasl.oauthbearer.assertion.algorithm": "RS256"}, "is not supported: tokens are asked for with"),
+        ({**OAUTH, "sasl.oauthbearer.extensions.logical_cluster": "x"}, "'logical_cluster' is not an extension's name"),
+        ({**OAUTH, "sasl.oauthbearer.extensions.a": "x,y"}, "must not contain a comma"),
+        ({**OAUTH, "sasl.oauthbearer.assertion.algorithm": "RS256"}, "is not supported: tokens are requested with"),
         ({**OAUTH, "sasl.oauthbearer.grant.type": "urn:x"}, "grant.type: must be client_credentials"),
         ({**OAUTH, "sasl.login.callback.handler.class": "com.example.Mine"}, f"must be {HANDLER}, or left out"),
         (
@@ -313,16 +313,16 @@ def test_what_has_no_effect(given: Texts, said: str) -> None:
         ),
     ],
 )
-def test_what_cannot_be_used(given: Texts, said: str) -> None:
-    """One sentence says which property, and what to do instead; none has a secret in it."""
-    assert [said in refusal for refusal in refusals(given)] == [True]
+def test_what_cannot_be_used(given: Texts, message: str) -> None:
+    """One sentence names the property and the alternative, without secrets."""
+    assert [message in refusal for refusal in refusals(given)] == [True]
 
 
 def test_a_file_that_says_so_is_refused(problems: Problems, minimal: str, load_text: Load) -> None:
-    """Where it was written; a source that mends it for itself is not judged by the shared section alone."""
+    """The problem is where it was written; a source that overrides it is judged by what is in effect."""
     text = minimal.replace('"localhost:9092"', '"localhost:9092", security.protocol: SSL, ssl.truststore.location: a')
-    (said,) = problems(text)
-    assert said.startswith("kafka.ssl.truststore.location: only Java reads JKS files")
+    (message,) = problems(text)
+    assert message.startswith("kafka.ssl.truststore.location: only Java reads JKS files")
     wrong = minimal.replace("topic: users_v1", "topic: users_v1, kafka: {security.protocol: SASL_SSL}")
     assert problems(wrong)[0].startswith("sources.users.kafka.sasl.mechanism: is missing")
     right = text.replace("ssl.truststore.location: a", "ssl.ca.location: a").replace(

@@ -1,4 +1,4 @@
-"""Columns as they are spelled in a source."""
+"""Columns are parsed as written in a source."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ types = st.one_of(decimals, st.sampled_from([ColumnType(kind) for kind in Kind i
 
 
 @given(types)
-def test_every_type_is_read_as_it_is_written(column_type: ColumnType) -> None:
-    """A type's text means that type again."""
+def test_every_type_is_parsed_as_it_is_written(column_type: ColumnType) -> None:
+    """A type's text is parsed to the same type."""
     assert column_type == ColumnType.parse(str(column_type))
 
 
 @pytest.mark.parametrize("text", ["lng", "decimal", "decimal(0,0)", "decimal(39,1)", "decimal(3,4)", "", "varchar(3)"])
 def test_an_unknown_type_is_refused(text: str) -> None:
     """The message repeats what was written."""
-    with pytest.raises(ValueError, match=r"is no column type|needs 1"):
+    with pytest.raises(ValueError, match=r"is not a column type|needs 1"):
         ColumnType.parse(text)
 
 
@@ -49,7 +49,7 @@ def test_forms_of_a_column() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "message"),
     [
         ({"from": "kafka.time"}, "did you mean 'kafka.timestamp'"),
         ({"from": "kafka.offset", "type": "int"}, "kafka.offset is long, not int"),
@@ -60,11 +60,11 @@ def test_forms_of_a_column() -> None:
         (["string"], "has no type"),
     ],
 )
-def test_a_column_that_makes_no_sense_is_refused(spec: object, said: str) -> None:
-    """The message says what is wrong with it."""
+def test_a_column_that_makes_no_sense_is_refused(spec: object, message: str) -> None:
+    """The message explains what is wrong."""
     with pytest.raises(ValueError, match=r"column|type|from|kafka") as refused:
         Column.parse("c", spec)
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "\x00"])

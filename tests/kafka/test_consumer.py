@@ -1,4 +1,4 @@
-"""Where a partition begins and ends, also when nobody leads it for a moment."""
+"""A partition's bounds, also while it has no leader."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NO_LEADER = KafkaException(KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION))
 
 
 class Kafka:
-    """Stands in for librdkafka's consumer: which answer comes when cannot be had of a real broker."""
+    """Stands in for librdkafka's consumer, as a real broker gives these answers only by chance."""
 
     def __init__(self, *answers: Any) -> None:
         self._answers = list(answers)
@@ -33,18 +33,18 @@ def consumer() -> GrouplessConsumer:
     return made
 
 
-def test_a_partition_that_nobody_leads_yet_is_asked_again(consumer: GrouplessConsumer) -> None:
+def test_bounds_are_retried_while_there_is_no_leader(consumer: GrouplessConsumer) -> None:
     consumer.kafka = Kafka(NO_LEADER, NO_LEADER, (3, 7))  # type: ignore[assignment]
     assert consumer.bounds("users", 0, 60) == (3, 7)
 
 
-def test_one_that_nobody_leads_for_long_is_an_error(consumer: GrouplessConsumer) -> None:
+def test_a_lasting_lack_of_a_leader_is_an_error(consumer: GrouplessConsumer) -> None:
     consumer.kafka = Kafka(NO_LEADER)  # type: ignore[assignment]
     with pytest.raises(KafkaUnreachableError):
         consumer.bounds("users", 0, 0.1)
 
 
-def test_other_trouble_is_told_at_once(consumer: GrouplessConsumer) -> None:
+def test_other_errors_are_raised_at_once(consumer: GrouplessConsumer) -> None:
     consumer.kafka = Kafka(KafkaException(KafkaError(KafkaError._TIMED_OUT)), (3, 7))  # type: ignore[assignment]
     with pytest.raises(KafkaUnreachableError):
         consumer.bounds("users", 0, 60)

@@ -31,32 +31,32 @@ def test_renamed_properties() -> None:
 
 
 def test_properties_of_one_side() -> None:
-    """The other side never hears of them."""
+    """The other client does not get them."""
     kafka = parse(max_poll_records=500, socket_keepalive_enable=True, client_id="me")
     assert kafka.for_java() == SERVERS | {"max.poll.records": "500", "client.id": "me"}
     assert kafka.for_librdkafka() == SERVERS | {"socket.keepalive.enable": "true", "client.id": "me"}
 
 
-def test_a_property_that_nobody_knows() -> None:
-    """It may be new in Java: Spark gets it, librdkafka would refuse it; a warning says so, and what it may mean."""
+def test_an_unknown_property() -> None:
+    """It may be new in Java: Spark gets it, librdkafka would reject it; a warning suggests a similar name."""
     kafka = parse(fetch_max_byte=1, my_own=2)
     assert kafka.for_java() == SERVERS | {"fetch.max.byte": "1", "my.own": "2"}
     assert kafka.for_librdkafka() == SERVERS
-    sentence = "is no client property that is known here and goes to Spark only"
+    sentence = "is not a known client property and is passed to Spark only"
     expected = [f"fetch.max.byte: {sentence}; did you mean 'fetch.max.bytes'?", f"my.own: {sentence}"]
     assert expected == [str(remark) for remark in kafka.remarks()]
 
 
 def test_a_typo_in_a_security_property() -> None:
-    """It is told too; whole families that clients keep extending are not judged."""
+    """It is a warning too, except in families that clients keep extending."""
     kafka = parse(ssl_truststor_location="/ca", sasl_login_new_thing="x")
-    (said,) = kafka.remarks()
-    assert str(said).endswith("goes to Spark only; did you mean 'ssl.truststore.location'?")
+    (message,) = kafka.remarks()
+    assert str(message).endswith("is passed to Spark only; did you mean 'ssl.truststore.location'?")
 
 
 @pytest.mark.parametrize("name", sorted(property_names.NOT_USED))
 def test_properties_that_are_not_used(load_text: Load, minimal: str, name: str) -> None:
-    """People paste them; they reach neither side, and a warning says why."""
+    """They are passed to neither client, and a warning explains why."""
     config = load_text(minimal.replace('"localhost:9092"', f'"localhost:9092", {name}: x'))
     assert (f"kafka.{name}: is not used: {property_names.NOT_USED[name]}",) == config.warnings
     assert (name in config.kafka.for_java(), name in config.kafka.for_librdkafka()) == (False, False)
@@ -68,13 +68,13 @@ def test_other_spellings_are_not_used_either() -> None:
 
 
 def test_a_property_in_two_spellings() -> None:
-    """One of them would be ignored without a word."""
+    """One of them would be ignored silently."""
     with pytest.raises(ValidationError, match=r"is given twice: it is another spelling of fetch.max.wait.ms"):
         KafkaProperties.parse({"fetch.max.wait.ms": 1, "fetch.wait.max.ms": 2})
 
 
 @pytest.mark.parametrize("role", Role)
-def test_a_client_is_spared_what_it_does_not_understand(role: Role) -> None:
+def test_a_client_does_not_get_what_it_does_not_understand(role: Role) -> None:
     """A consumer gets nothing about producing, and the other way round; an admin neither."""
     kafka = parse(linger_ms=1, fetch_min_bytes=1, client_id="me")
     expected = {"bootstrap.servers", "client.id"}
@@ -127,7 +127,7 @@ def test_librdkafka_knows_every_name_it_is_given(role: Role) -> None:
 
 
 def test_offset_reset_becomes_the_sources_start(load_text: Load, minimal: str) -> None:
-    """The shared one for all, a source's own for it; ``start`` wins over both; neither client hears of it."""
+    """A source's own overrides the shared one, ``start`` overrides both; neither client gets it."""
     text = minimal.replace('"localhost:9092"', '"localhost:9092", auto.offset.reset: largest')
     config = load_text(text)
     assert (config.left.start, config.right.start, config.warnings) == (Start.LATEST, Start.LATEST, ())
@@ -138,14 +138,16 @@ def test_offset_reset_becomes_the_sources_start(load_text: Load, minimal: str) -
     assert (Start.EARLIEST, Start.parse("2026-01-31T09:00:00Z")) == (config.left.start, config.right.start)
 
 
-def test_an_offset_reset_that_is_no_start(problems: Problems, minimal: str) -> None:
+def test_an_offset_reset_that_is_not_a_start(problems: Problems, minimal: str) -> None:
     """One problem, where it was written."""
     text = minimal.replace('"localhost:9092"', '"localhost:9092", auto.offset.reset: none')
-    assert problems(text) == ("kafka.auto.offset.reset: must be earliest or latest; sources know more: start (line 1)",)
+    assert problems(text) == (
+        "kafka.auto.offset.reset: must be earliest or latest; a source's start may also be a time (line 1)",
+    )
 
 
 def test_a_sources_own_properties(load_text: Load, minimal: str) -> None:
-    """They go over the shared ones, for that source alone."""
+    """They override the shared ones, for that source only."""
     text = minimal.replace('"localhost:9092"', '"localhost:9092", client.id: me, sasl.username: u')
     config = load_text(text.replace("topic: users_v1", "topic: users_v1, kafka: {client.id: you}"))
     assert config.source_kafka(config.left).reveal() == {
@@ -157,12 +159,12 @@ def test_a_sources_own_properties(load_text: Load, minimal: str) -> None:
 
 
 def test_credentials_stay_with_their_cluster(load_text: Load, minimal: str) -> None:
-    """Another ``bootstrap.servers`` inherits the tuning, not the secrets, and a warning says so."""
+    """Another ``bootstrap.servers`` inherits the tuning, but not the secrets, with a warning."""
     shared = '"localhost:9092", client.id: me, security.protocol: SSL, ssl.ca.location: /ca'
     text = minimal.replace('"localhost:9092"', shared) + "changelog: {kafka: {bootstrap.servers: 'other:9092'}}\n"
     config = load_text(text)
     assert config.changelog_kafka.reveal() == {"bootstrap.servers": "other:9092", "client.id": "me"}
-    warning = "changelog.kafka: names another cluster, which is not told the security properties of kafka"
+    warning = "changelog.kafka: names another cluster, which does not get the security properties of kafka"
     assert (warning,) == config.warnings
     same = load_text(text.replace("other:9092", "localhost:9092"))
     assert (same.kafka, ()) == (same.changelog_kafka, same.warnings)
@@ -183,7 +185,7 @@ def test_servers(given: object, kept: str) -> None:
 
 
 def test_a_login_in_the_servers_is_not_repeated() -> None:
-    """Some write it as they would for a database."""
+    """Some users write it as for a database."""
     with pytest.raises(ValidationError) as refused:
         KafkaProperties.parse({"bootstrap.servers": "me:hunter2@host:9092"})
     assert "hunter2" not in str(refused.value)

@@ -1,4 +1,4 @@
-"""Join types as people spell them, and what the joined table's columns are called."""
+"""Join types and their aliases, and the joined table's columns."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_spellings(text: str, join: JoinType) -> None:
 @pytest.mark.parametrize("text", ["", "outer", "innner", "right", "as of"])
 def test_anything_else_is_refused(text: str) -> None:
     """No fallback hides a typo."""
-    with pytest.raises(ValueError, match="is no join type; known are inner, left, natural, asof"):
+    with pytest.raises(ValueError, match="is not a join type; known are inner, left, natural, asof"):
         JoinType.parse(text)
 
 

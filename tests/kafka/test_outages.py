@@ -1,4 +1,4 @@
-"""The log tells of an outage once, once a minute while it lasts, and once when it is over."""
+"""An outage is logged once, once a minute while it lasts, and once when it is over."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ def clock() -> Clock:
     return Clock()
 
 
-def test_a_reminder_is_due_at_the_beginning_and_every_minute(clock: Clock) -> None:
-    reminder = WarningThrottle(clock)
+def test_a_warning_is_due_at_the_beginning_and_every_minute(clock: Clock) -> None:
+    throttle = WarningThrottle(clock)
     due = []
     for _ in range(130):
-        due.append(reminder.due())
+        due.append(throttle.due())
         clock.now += 1
     assert [second for second, each in enumerate(due) if each] == [0, 60, 120]
 
 
-def test_another_trouble_is_told_at_once(clock: Clock) -> None:
-    """And the first one, should it come back, after its minute."""
-    reminder = WarningThrottle(clock)
-    assert [reminder.due(what) for what in ("no password", "no right", "no password", "no right")] == [
+def test_a_warning_about_another_problem_is_due_at_once(clock: Clock) -> None:
+    """The first problem, if it comes back, is due after its minute."""
+    throttle = WarningThrottle(clock)
+    assert [throttle.due(what) for what in ("no password", "no right", "no password", "no right")] == [
         True,
         True,
         False,
         False,
     ]
     clock.now += 60
-    assert reminder.due("no password")
+    assert throttle.due("no password")
 
 
-def test_the_end_is_told_if_the_beginning_was(clock: Clock) -> None:
-    """And the next trouble is another one, told at once."""
-    reminder = WarningThrottle(clock)
-    assert not reminder.over()
-    assert reminder.due()
-    assert reminder.over()
-    assert not reminder.over()
-    assert reminder.due()
+def test_the_end_is_reported_only_if_the_beginning_was(clock: Clock) -> None:
+    """The next problem is due at once."""
+    throttle = WarningThrottle(clock)
+    assert not throttle.over()
+    assert throttle.due()
+    assert throttle.over()
+    assert not throttle.over()
+    assert throttle.due()
 
 
-def test_many_clients_tell_of_one_outage(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+def test_many_clients_notice_one_outage(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     """Each cluster has its own."""
     caplog.set_level(logging.INFO)
     outages = OutageLog(clock)

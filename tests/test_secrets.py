@@ -1,0 +1,47 @@
+"""Which names and values are taken for secrets."""
+
+from __future__ import annotations
+
+import pytest
+
+from evertable.secrets import suggests_secret
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sasl.password",
+        "ssl.key.password",
+        "ssl.keystore.key",
+        "sasl.jaas.config",
+        "sasl.oauthbearer.client.secret",
+        "basic.auth.user.info",
+        "spark.ssl.keyPassword",
+        "spark.hadoop.fs.s3a.access.key",
+        "KAFKA_PW",
+        "DB_PASS",
+        "GITHUB_TOKEN",
+        "API_KEY",
+    ],
+)
+def test_names_that_suggest_a_secret(name: str) -> None:
+    """By a word in them, whatever the case and the separators."""
+    assert suggests_secret(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "bootstrap.servers",
+        "ssl.keystore.location",
+        "ssl.key.location",
+        "sasl.oauthbearer.token.endpoint.url",
+        "sasl.mechanism",
+        "monkey.business",
+        "ssl.keystore.type",
+        "KAFKA_BROKERS",
+    ],
+)
+def test_names_that_do_not(name: str) -> None:
+    """Places and kinds of secrets are none themselves."""
+    assert not suggests_secret(name)
