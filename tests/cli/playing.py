@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.server.conftest import settings
+from tests.live.samples import settings
 
 from evertable.errors import EvertableError
 from evertable.schema.columns import parse_columns

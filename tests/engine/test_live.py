@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 from tests.engine.conftest import NewGeneration
 from tests.engine.rig import Generation, Sent
-from tests.server.conftest import settings
+from tests.live.samples import settings
 from tests.server.viewers import Viewer
 
 from evertable.changelog.schema import Side

@@ -8,29 +8,11 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.live.samples import settings, table
 
-from evertable.config.server import Server
-from evertable.schema.columns import Column, parse_columns
 from evertable.server.app import create_app
 from evertable.server.run import ServerThread
-from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog
-
-USERS: tuple[Column, ...] = parse_columns({"userId": "string", "name": "string", "age": "long"})
-PEOPLE = [("u1", "Ada", 36), ("u2", "Bob", None), ("u3", 'Çelik, "Eve"\n', 41)]
-
-
-def settings(**given: Any) -> Server:
-    """A server's settings for tests: any free port."""
-    return Server.model_validate({"port": 0, **given})
-
-
-def table(
-    columns: tuple[Column, ...] = USERS, rows: list[tuple[Any, ...]] = PEOPLE, limit: int = 100_000
-) -> BoundedTable:
-    made = BoundedTable(columns, limit)
-    made.append(rows)
-    return made
 
 
 @pytest.fixture

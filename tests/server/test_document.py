@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from starlette.routing import Route
-from tests.server.conftest import settings
+from tests.live.samples import settings
 
 from evertable import errors
 from evertable.protocol.values import MAX_TEXT

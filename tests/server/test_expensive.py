@@ -11,8 +11,8 @@ import httpx
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.server.conftest import USERS, Serve, settings, table
-from tests.server.test_socket import catalog_of, numbered
+from tests.live.samples import USERS, catalog_of, numbered, settings, table
+from tests.server.conftest import Serve
 from tests.server.viewers import Viewer, live
 from tests.waiting import PATIENCE_S, wait_until
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import httpx
-from tests.server.conftest import Serve, table
+from tests.live.samples import table
+from tests.server.conftest import Serve
 
 from evertable.tables.catalog import Catalog
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.server.conftest import Serve, table
+from tests.live.samples import table
+from tests.server.conftest import Serve
 
 from evertable.errors import EvertableError, KafkaUnreachableError, NothingBeforeError, RequestError
 from evertable.schema.columns import parse_columns

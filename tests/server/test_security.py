@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
+from tests.server.stubs import TOKEN
 
 from evertable.config.server import Server
 from evertable.errors import ConfigError
 from evertable.server.security import Asked, Rules, check_exposure, make_token
 
-TOKEN = "correct-horse-battery-staple"  # noqa: S105 - a test's
 WITH_TOKEN = Rules(SecretStr(TOKEN))
 WITHOUT = Rules()
 

@@ -13,7 +13,7 @@ import pytest
 from pydantic import SecretStr
 from starlette.types import Message, Receive, Scope, Send
 from tests.server.conftest import Serve
-from tests.server.test_gate import greeting
+from tests.server.stubs import TOKEN, greeting
 from tests.waiting import wait_until
 
 from evertable.server.gate import HEADERS, Gate
@@ -22,7 +22,6 @@ from evertable.server.security import Rules
 from evertable.server.strangers import MAX_ADDRESSES, MAX_DELAY_S, MAX_HELD, JunkConnections, WrongTokens
 from evertable.tables.catalog import Catalog
 
-TOKEN = "correct-horse-battery-staple"  # noqa: S105 - a test's
 ENCODED = "Y29ycmVjdC1ob3JzZS1iYXR0ZXJ5LXN0YXBsZQ"  # the same, as a WebSocket offers it
 
 HELLO_TLS = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200)

@@ -13,10 +13,9 @@ from typing import Any
 import httpx
 import pytest
 from starlette.types import Receive, Scope, Send
-from tests.server.conftest import USERS, Serve, settings
+from tests.live.samples import USERS, catalog_of, numbered, settings
+from tests.server.conftest import Serve
 from tests.server.raw import CLOSE, HEAD, PING, RawSocket, framed
-from tests.server.test_socket import catalog_of, numbered
-from tests.server.test_stalled import memory
 from tests.server.viewers import Viewer, live
 from tests.waiting import wait_until
 from websockets.sync.client import connect
@@ -26,6 +25,7 @@ from evertable.live.hub import Hub
 from evertable.server import heads, run
 from evertable.server import socket as socket_module
 from evertable.server import wire as wire_module
+from evertable.server.operations import resident_bytes
 from evertable.server.socket import Socket
 from evertable.server.wire import WireProtocol, wire_of
 from evertable.tables.bounded import BoundedTable
@@ -170,13 +170,13 @@ def test_a_flood_of_pings_costs_nothing(serve: Serve, catalog: Catalog) -> None:
     server, *_ = live(serve, catalog)
     flood, sent = framed(b"x" * 125, PING) * 2_000, 0
     with RawSocket(server.port) as flooding, Viewer(server.url) as other:
-        before = memory()
+        before = resident_bytes()
         while sent < 60_000_000:
             flooding.socket.sendall(flood)
             sent += len(flood)
         flooding.socket.sendall(framed(b"last", PING))
         other.settle(1)
-        assert memory() - before < 20_000_000
+        assert resident_bytes() - before < 20_000_000
         seen = b""
         while not seen.endswith(b"\x8a\x04last"):
             seen = seen[-10:] + flooding.socket.recv(100_000)
@@ -187,11 +187,11 @@ def test_answers_are_not_made_for_someone_who_takes_none(serve: Serve, catalog: 
     server, *_ = live(serve, catalog)
     request = framed(json.dumps({"type": "subscribe", "id": "a", "table": "x" * 60_000}).encode())
     with RawSocket(server.port, timeout_s=2) as flooding, Viewer(server.url) as other:
-        before = memory()
+        before = resident_bytes()
         with pytest.raises(TimeoutError):
             flooding.socket.sendall(request * 2_000)
         other.settle(1)
-        assert memory() - before < 20_000_000
+        assert resident_bytes() - before < 20_000_000
 
 
 class Unwilling:

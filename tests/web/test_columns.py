@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, Response, expect
 from starlette.types import Receive, Scope, Send
-from tests.server.conftest import USERS, settings, table
+from tests.live.samples import USERS, settings, table
 from tests.waiting import wait_until
 from tests.web.conftest import OpenTab, Picture
 from tests.web.watching import cells

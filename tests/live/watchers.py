@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from tests.server.conftest import settings
-from tests.server.viewers import Picture
+from tests.live.picture import Picture
+from tests.live.samples import settings
 
 from evertable.live.hub import Hub
 from evertable.live.live_view import BEGINNING, LiveView, Subscription

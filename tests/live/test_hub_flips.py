@@ -6,9 +6,8 @@ import asyncio
 import threading
 
 import pytest
-from tests.server.conftest import USERS, table
-from tests.server.test_socket import catalog_of, numbered
-from tests.server.watchers import LARGE, SORTED, Gate, Watcher, run, running, wait_until
+from tests.live.samples import USERS, catalog_of, notify_of_changes, numbered, table
+from tests.live.watchers import LARGE, SORTED, Gate, Watcher, run, running, wait_until
 
 from evertable.live import hub as hub_module
 from evertable.live.live_view import LiveView
@@ -163,7 +162,7 @@ def test_a_generation_that_was_live_before_comes_back() -> None:
     first.put(dict(enumerate(numbered(30))))
     second.put(dict(enumerate(numbered(5))))
     catalog = catalog_of(users_ui=first)
-    second._on_change = catalog.ring
+    notify_of_changes(second, catalog)
 
     async def scenario() -> None:
         async with running(catalog) as hub:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.server.conftest import USERS
-from tests.server.viewers import Picture
+from tests.live.picture import Picture
+from tests.live.samples import USERS
 
 from evertable.live.live_view import LiveView, Look, News, Seen, Subscription
 from evertable.live.orders import Orders

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Awaitable, Callable
 
 import pytest
-from tests.server.watchers import run, wait_until
+from tests.live.watchers import run, wait_until
 
 from evertable.errors import QueryTimeoutError
 from evertable.live.workers import Workers

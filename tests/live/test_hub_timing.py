@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
-from tests.server.conftest import USERS, settings, table
-from tests.server.test_socket import catalog_of, numbered
-from tests.server.watchers import LARGE, SORTED, Sleeper, Watcher, run, running, wait_until
+from tests.live.samples import USERS, catalog_of, notify_of_changes, numbered, settings, table
+from tests.live.watchers import LARGE, SORTED, Sleeper, Watcher, run, running, wait_until
 
 from evertable.live import hub as hub_module
 from evertable.live.hub import TOTALS_S, Hub
@@ -299,7 +298,7 @@ def test_nobody_works_for_viewers_that_take_nothing(view: View, monkeypatch: pyt
     monkeypatch.setattr(hub_module, "STALLED_S", 0.0)
     rows, other = (BoundedTable(USERS, 10_000) for _ in range(2))
     catalog = catalog_of(users_ui=rows)
-    other._on_change = catalog.ring
+    notify_of_changes(other, catalog)
 
     async def scenario() -> None:
         async with running(catalog, tick_ms=1) as hub:

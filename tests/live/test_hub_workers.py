@@ -6,9 +6,8 @@ import threading
 
 import pytest
 from structlog.testing import capture_logs
-from tests.server.conftest import USERS, table
-from tests.server.test_socket import catalog_of, numbered
-from tests.server.watchers import LARGE, SORTED, Gate, Watcher, run, running, wait_until
+from tests.live.samples import USERS, catalog_of, numbered, table
+from tests.live.watchers import LARGE, SORTED, Gate, Watcher, run, running, wait_until
 
 from evertable.live import hub as hub_module
 from evertable.live.live_view import LiveView, Look, News
