@@ -27,7 +27,7 @@ def test_a_flip_while_a_worker_looks(monkeypatch: pytest.MonkeyPatch) -> None:
         async with running(catalog) as hub:
             watcher, small = Watcher(hub, LARGE), Watcher(hub, View())
             await watcher.until(lambda picture: picture.page)
-            gate = Gate(monkeypatch, LiveView, "look")
+            gate = Gate(monkeypatch, LiveView, "evaluate")
             gate.opened.set()
             for number in range(2, 8):
                 gate.opened.clear()
@@ -80,7 +80,7 @@ def test_orders_that_a_flip_waits_for_are_kept(monkeypatch: pytest.MonkeyPatch) 
             flipping = asyncio.create_task(hub.publish(2, {"users_ui": table(rows=numbered(20))}))
             await wait_until(lambda: gate.entered == 2 or gate.entered == hub._workers._pool._max_workers)
             leaves.leave()
-            await wait_until(lambda: not hub._untidy)
+            await wait_until(lambda: not hub._has_unused_orders)
             gate.opened.set()
             await flipping
             assert stays.picture.page["generation"] == 2

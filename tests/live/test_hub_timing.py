@@ -14,8 +14,8 @@ from tests.live.watchers import LARGE, SORTED, Sleeper, Watcher, run, running, w
 
 from evertable.live import hub as hub_module
 from evertable.live.hub import TOTALS_S, Hub
-from evertable.live.live_view import Binding, LiveView, Look
-from evertable.live.orders import EVERY_S, SHARE, Order
+from evertable.live.live_view import Binding, LiveView, ViewResult
+from evertable.live.orders import MIN_INTERVAL_S, SHARED_REST_FACTOR, Order
 from evertable.protocol.answers import Stamp
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.pieces import Check
@@ -33,8 +33,8 @@ def test_who_comes_from_a_later_page_waits_for_one_as_late() -> None:
         async with running(catalog) as hub:
             view = View(limit=5)
             await Watcher(hub, view).until(lambda picture: picture.page)
-            (shown,) = hub._shown.values()
-            shown.rests_until = hub.loop.time() + 0.1
+            (shown,) = hub._views.values()
+            shown.not_before = hub.loop.time() + 0.1
             rows.put({50: ("u50", "elsewhere", 50)})
             late = Watcher(hub, view, after=Stamp(catalog.current.number, rows.extent.version, 1))
             assert late.picture.page == {}
@@ -46,24 +46,24 @@ def test_who_comes_from_a_later_page_waits_for_one_as_late() -> None:
 
 def test_an_expensive_page_rests(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten times what it cost, if it cost that twice in a row; but not over a flip."""
-    rows, look = BoundedTable(USERS, 1_000), LiveView.look
+    rows, look = BoundedTable(USERS, 1_000), LiveView.evaluate
     rows.put(dict(enumerate(numbered(10))))
 
-    def expensive(view: LiveView, binding: Binding) -> Look | None:
+    def expensive(view: LiveView, binding: Binding) -> ViewResult | None:
         seen = look(view, binding)
         return seen and replace(seen, cost_s=1_000.0)
 
     async def scenario() -> None:
         async with running(catalog_of(users_ui=rows)) as hub:
-            monkeypatch.setattr(LiveView, "look", expensive)
+            monkeypatch.setattr(LiveView, "evaluate", expensive)
             watcher = Watcher(hub, View())
-            (shown,) = hub._shown.values()
-            assert shown.rests_until <= hub.loop.time()
+            (shown,) = hub._views.values()
+            assert shown.not_before <= hub.loop.time()
             rows.put({1: ("u1", "once", 1)})
             await wait_until(lambda: watcher.picture.rows[1][1] == "once")
-            assert shown.rests_until > hub.loop.time() + 9_000
+            assert shown.not_before > hub.loop.time() + 9_000
             rows.put({1: ("u1", "changed", 1)})
-            await wait_until(lambda: hub._versions.get("users_ui") == rows.extent.version)
+            await wait_until(lambda: hub._seen_versions.get("users_ui") == rows.extent.version)
             assert watcher.picture.rows[1][1] == "once"
             await hub.publish(2, {"users_ui": rows})
             assert watcher.picture.rows[1][1] == "changed"
@@ -74,23 +74,23 @@ def test_an_expensive_page_rests(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_small_page_that_cannot_be_made_disturbs_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """The others of the same round are told; it is not tried at every tick."""
     rows = table(rows=numbered(10))
-    look = LiveView.look
+    look = LiveView.evaluate
 
-    def failing(view: LiveView, binding: Binding) -> Look | None:
+    def failing(view: LiveView, binding: Binding) -> ViewResult | None:
         if view.view.offset:
             raise RuntimeError("planted")
         return look(view, binding)
 
     async def scenario() -> None:
         async with running(catalog_of(users_ui=rows), tick_ms=1) as hub:
-            monkeypatch.setattr(LiveView, "look", failing)
+            monkeypatch.setattr(LiveView, "evaluate", failing)
             with capture_logs() as logs:
                 bad, good = Watcher(hub, View(offset=1)), Watcher(hub, View())
                 for total in range(11, 40):
                     rows.append(numbered(1))
                     await good.until(lambda picture, total=total: picture.total == total)  # type: ignore[misc]
             assert len(logs) < 5
-            monkeypatch.setattr(LiveView, "look", look)
+            monkeypatch.setattr(LiveView, "evaluate", look)
             await bad.until(lambda picture: picture.page)
 
     run(scenario)
@@ -164,14 +164,14 @@ def test_orders_rest() -> None:
         async with running(catalog_of(users_ui=rows), tick_ms=1) as hub:
             watchers = [Watcher(hub, SORTED), Watcher(hub, View(sort=("-age",), limit=5, columns=("age",)))]
             start, age = time.monotonic(), 100
-            while time.monotonic() < start + 10 * EVERY_S:
+            while time.monotonic() < start + 10 * MIN_INTERVAL_S:
                 age += 1
                 rows.append([("u", "x", age)])
                 await asyncio.sleep(0.002)
             for watcher in watchers:
                 await watcher.until(lambda picture: age in picture.rows[0])
             (order,) = hub._orders._orders.values()
-            assert order.number <= (time.monotonic() - start) / EVERY_S + 2
+            assert order.number <= (time.monotonic() - start) / MIN_INTERVAL_S + 2
 
     run(scenario)
 
@@ -242,7 +242,7 @@ def test_orders_share_half_a_core(monkeypatch: pytest.MonkeyPatch) -> None:
             for age in range(many):
                 await Watcher(hub, View(filter=f"age >= {age}")).until(lambda picture: picture.page)
             last = max(hub._orders._orders.values(), key=lambda order: order.due_s)
-            assert last.due_s > hub.loop.time() + SHARE * many * cost_s - 5
+            assert last.due_s > hub.loop.time() + SHARED_REST_FACTOR * many * cost_s - 5
 
     run(scenario)
 
@@ -307,7 +307,7 @@ def test_nobody_works_for_viewers_that_take_nothing(view: View, monkeypatch: pyt
             assert live_view is not None
             for number in range(1, 4):
                 rows.append(numbered(1))
-                await wait_until(lambda: all(one.subscription.told_s is not None for one in sleepers))
+                await wait_until(lambda: all(one.subscription.notified_s is not None for one in sleepers))
                 rows.append(numbered(1))
                 await wait_until(lambda: live_view.binding is None and not len(hub._orders))
                 await hub.publish(number, {"users_ui": other})

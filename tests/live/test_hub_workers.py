@@ -10,7 +10,7 @@ from tests.live.samples import USERS, catalog_of, numbered, table
 from tests.live.watchers import LARGE, SORTED, Gate, Watcher, run, running, wait_until
 
 from evertable.live import hub as hub_module
-from evertable.live.live_view import LiveView, Look, News
+from evertable.live.live_view import LiveView, Update, ViewResult
 from evertable.live.orders import Order
 from evertable.tables.bounded import BoundedTable
 from evertable.views.view import View
@@ -26,18 +26,18 @@ def test_what_happens_while_a_worker_looks_is_seen_after_it(monkeypatch: pytest.
             watcher = Watcher(hub, LARGE)
             await watcher.until(lambda picture: picture.page)
             nothing_new = threading.Event()
-            look = LiveView.look
+            look = LiveView.evaluate
 
-            def blind(*_: object) -> Look | None:
+            def blind(*_: object) -> ViewResult | None:
                 assert nothing_new.wait(30)
-                monkeypatch.setattr(LiveView, "look", look)
+                monkeypatch.setattr(LiveView, "evaluate", look)
                 return None
 
-            monkeypatch.setattr(LiveView, "look", blind)
+            monkeypatch.setattr(LiveView, "evaluate", blind)
             rows.put({5: ("u5", "first", 0)})
-            await wait_until(lambda: next(iter(hub._shown.values())).looking)
+            await wait_until(lambda: next(iter(hub._views.values())).is_evaluating)
             rows.put({5: ("u5", "second", 0)})
-            await wait_until(lambda: next(iter(hub._shown.values())).missed)
+            await wait_until(lambda: next(iter(hub._views.values())).may_be_outdated)
             nothing_new.set()
             await watcher.until(lambda picture: picture.rows[5][1] == "second")
 
@@ -53,11 +53,11 @@ def test_stamps_do_not_go_back_while_a_worker_looks(monkeypatch: pytest.MonkeyPa
         async with running(catalog_of(users_ui=rows), tick_ms=1) as hub:
             watcher = Watcher(hub, LARGE)
             await watcher.until(lambda picture: picture.page)
-            gate = Gate(monkeypatch, LiveView, "look")
+            gate = Gate(monkeypatch, LiveView, "evaluate")
             rows.put({5: ("u5", "on the page", 0)})
             await wait_until(lambda: gate.entered)
             rows.append(numbered(3))
-            await wait_until(lambda: hub._versions["users_ui"] == rows.extent.version)
+            await wait_until(lambda: hub._seen_versions["users_ui"] == rows.extent.version)
             gate.opened.set()
             await watcher.until(lambda picture: picture.rows[5][1] == "on the page" and picture.total == 6_003)
 
@@ -66,10 +66,10 @@ def test_stamps_do_not_go_back_while_a_worker_looks(monkeypatch: pytest.MonkeyPa
 
 def test_nothing_is_overlooked_while_a_worker_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """What it saw would be older than what is on show when it comes back."""
-    rows, accept, went_back = BoundedTable(USERS, 10_000), LiveView.accept, list[bool]()
+    rows, accept, went_back = BoundedTable(USERS, 10_000), LiveView.apply, list[bool]()
     rows.put(dict(enumerate(numbered(6_000))))
 
-    def noted(view: LiveView, look: Look) -> News:
+    def noted(view: LiveView, look: ViewResult) -> Update:
         before, news = view.stamp, accept(view, look)
         went_back.append(view.stamp < before)
         return news
@@ -80,14 +80,14 @@ def test_nothing_is_overlooked_while_a_worker_looks(monkeypatch: pytest.MonkeyPa
         async with running(catalog_of(users_ui=rows), tick_ms=1) as hub:
             watcher = Watcher(hub, LARGE)
             await watcher.until(lambda picture: picture.page)
-            gate = Gate(monkeypatch, LiveView, "look")
+            gate = Gate(monkeypatch, LiveView, "evaluate")
             rows.append(numbered(1))
-            (shown,) = hub._shown.values()
-            shown.rests_until = 0.0
+            (shown,) = hub._views.values()
+            shown.not_before = 0.0
             Watcher(hub, LARGE)  # before the next round, so that a look begins here
             await wait_until(lambda: gate.entered)
             rows.append(numbered(1))
-            await wait_until(lambda: hub._versions["users_ui"] == rows.extent.version)
+            await wait_until(lambda: hub._seen_versions["users_ui"] == rows.extent.version)
             gate.opened.set()
             await watcher.until(lambda picture: picture.total == 6_002)
             assert not any(went_back)
@@ -117,7 +117,7 @@ def test_who_leaves_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> No
 
     async def scenario() -> None:
         async with running(catalog) as hub:
-            computing, looking = Gate(monkeypatch, Order, "compute"), Gate(monkeypatch, LiveView, "look")
+            computing, looking = Gate(monkeypatch, Order, "compute"), Gate(monkeypatch, LiveView, "evaluate")
             for view in (SORTED, View(filter="age > 5"), LARGE, View(limit=2_000, sort=("age",)), View()):
                 for opened in (False, True):
                     for gate in (computing, looking):
@@ -165,13 +165,13 @@ def test_what_a_worker_could_not_do_is_tried_again(monkeypatch: pytest.MonkeyPat
 
     async def scenario() -> None:
         async with running(catalog_of(users_ui=rows)) as hub:
-            for owner, method, view in [(Order, "compute", SORTED), (LiveView, "look", LARGE)]:
+            for owner, method, view in [(Order, "compute", SORTED), (LiveView, "evaluate", LARGE)]:
                 with monkeypatch.context() as patched, capture_logs() as logs:
                     gate = Gate(patched, owner, method)
                     gate.failing = True
                     gate.opened.set()
                     if method == "compute":
-                        patched.setattr("evertable.live.orders.EVERY_S", 0.001)
+                        patched.setattr("evertable.live.orders.MIN_INTERVAL_S", 0.001)
                     failing = Watcher(hub, view)
                     await wait_until(lambda: len(logs) > 1)
                     if method == "compute":

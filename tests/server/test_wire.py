@@ -302,9 +302,9 @@ def test_views_changed_by_someone_who_takes_nothing_do_not_pile_up(stalling: Sta
             viewer.send(type="subscribe", id=f"b{n}", table="users_ui", view={"limit": 1})
             viewer.send(type="unsubscribe", id=f"b{n}")
         viewer.send(type="subscribe", id="end", table="users_ui", view={"limit": 3})
-        wait_until(lambda: any(view.limit == 3 for _, view in tuple(hub._shown)))
+        wait_until(lambda: any(view.limit == 3 for _, view in tuple(hub._views)))
         (socket_,) = sockets._open
-        assert len(socket_._news) <= 2
+        assert len(socket_._pending) <= 2
         assert hub.subscriptions == 2
     wait_until(lambda: not len(sockets))
 

@@ -13,8 +13,8 @@ import structlog
 
 from evertable.config.server import Server
 from evertable.errors import PageTooLargeError, QueryTimeoutError, TableNotFoundError, TooManyQueriesError
-from evertable.live.live_view import HeavyPageError, LiveView, Look, News, Seen, Subscription, Tail
-from evertable.live.orders import REST, Orders
+from evertable.live.live_view import FrameTail, HeavyPageError, LiveView, Subscription, TableChanges, Update, ViewResult
+from evertable.live.orders import REST_FACTOR, Orders
 from evertable.live.workers import Workers
 from evertable.protocol.frames import Limits
 from evertable.tables.catalog import Catalog, Publication
@@ -40,23 +40,23 @@ log = structlog.get_logger()
 
 
 @dataclass(eq=False)
-class _Shown:
+class _ScheduledView:
     """A live view and its pace."""
 
     view: LiveView
-    rests_until: float = 0.0
+    not_before: float = 0.0
     cost_s: float = 0.0
     """Of the last look; two in a row count, for in one alone garbage may have been collected."""
-    total_told: float = 0.0
-    total_waits: bool = False
+    total_sent_s: float = 0.0
+    is_total_pending: bool = False
     failures: int = 0
     """In a row."""
-    looking: bool = False
+    is_evaluating: bool = False
     task: asyncio.Task[None] | None = None
     """That looks, on a worker."""
-    missed: bool = False
+    may_be_outdated: bool = False
     """Whether something may have happened while a worker looked."""
-    latecomers: bool = False
+    has_late_subscribers: bool = False
     """Whether someone comes from a later page than the one on show, and waits until it is as late."""
 
 
@@ -78,13 +78,13 @@ class Hub:
         self._query_timeout_s = settings.query_timeout_s
         self._queries: Counter[tuple[str, Query]] = Counter()
         """Different sorts and filters, with the number of views that use each."""
-        self._shown: dict[tuple[str, View], _Shown] = {}
-        self._versions: dict[str, int] = {}
-        self._last = self._last_cpu = self._sleepers_due = 0.0
-        self._turn = 0
+        self._views: dict[tuple[str, View], _ScheduledView] = {}
+        self._seen_versions: dict[str, int] = {}
+        self._last_round_s = self._last_round_cpu_s = self._stalled_check_s = 0.0
+        self._next_in_turn = 0
         self._timer: asyncio.TimerHandle | None = None
-        self._woken = self._untidy = self._put_off = False
-        self._ended = True
+        self._is_woken = self._has_unused_orders = self._is_postponed = False
+        self._has_ended = True
         self._tasks: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
@@ -94,14 +94,14 @@ class Hub:
         self._workers = Workers(timeout_s=self._query_timeout_s)
         self._orders = Orders(self._workers, self.wake)
         self._flipping = asyncio.Lock()
-        self._woken = self._ended = self._put_off = False
-        self._last, self._last_cpu = self.loop.time(), time.thread_time()
+        self._is_woken = self._has_ended = self._is_postponed = False
+        self._last_round_s, self._last_round_cpu_s = self.loop.time(), time.thread_time()
         leave = self._catalog.listen(self.wake)
         try:
             yield
         finally:
             leave()
-            self._ended = True
+            self._has_ended = True
             if self._timer:
                 self._timer.cancel()
                 self._timer = None
@@ -116,7 +116,7 @@ class Hub:
 
     @property
     def views(self) -> int:
-        return len(self._shown)
+        return len(self._views)
 
     @property
     def queries(self) -> int:
@@ -125,16 +125,16 @@ class Hub:
 
     @property
     def subscriptions(self) -> int:
-        return sum(len(shown.view.subscribers) for shown in tuple(self._shown.values()))
+        return sum(len(scheduled.view.subscribers) for scheduled in tuple(self._views.values()))
 
     def wake(self) -> None:
         """Something may have changed; any thread may call it, as often as it likes."""
-        if not self._woken:
-            self._woken = True
+        if not self._is_woken:
+            self._is_woken = True
             try:
                 self.loop.call_soon_threadsafe(self._plan)
             except RuntimeError:  # the loop has ended, and so have all viewers
-                self._woken = False
+                self._is_woken = False
 
     async def publish(
         self, generation: int, tables: Mapping[str, Table], also: Callable[[], None] = lambda: None
@@ -144,14 +144,16 @@ class Hub:
         What ``also`` writes into tables that do not flip, viewers see together with the flip.
         """
         async with self._flipping:  # one after the other, in the order they were asked for
-            in_use = {(name, shown.view.query): shown.view.client for (name, _), shown in self._shown.items()}
+            in_use = {
+                (name, scheduled.view.query): scheduled.view.client for (name, _), scheduled in self._views.items()
+            }
             try:
                 async with self._orders.prepared(in_use, tables, PREPARE_S):
                     publication = self._catalog.publish(generation, tables)
                     also()
                     self._round(whole=True)
             finally:
-                self._untidy = True  # an order may have been prepared for someone who left meanwhile
+                self._has_unused_orders = True  # an order may have been prepared for someone who left meanwhile
                 self.wake()
         return publication
 
@@ -166,23 +168,25 @@ class Hub:
                 f"Viewers use {self._max_queries} different sorts and filters, as many as there may be.",
                 "Use the sort and filter of another viewer, try again later, or raise server.max_queries.",
             )
-        return self.attach_again(name, view, query, subscription)
+        return self.reattach(name, view, query, subscription)
 
-    def attach_again(self, name: str, view: View, query: Query, subscription: Subscription) -> LiveView:
+    def reattach(self, name: str, view: View, query: Query, subscription: Subscription) -> LiveView:
         """Does the same for a view that was accepted before."""
-        shown = self._shown.get((name, view))
-        if shown is None:
-            shown = self._shown[name, view] = _Shown(LiveView(name, view, query))
+        scheduled = self._views.get((name, view))
+        if scheduled is None:
+            scheduled = self._views[name, view] = _ScheduledView(LiveView(name, view, query))
             if not query.plain:
                 self._queries[name, query] += 1
-        shown.view.subscribers.add(subscription)
-        self._refresh(shown, self._catalog.current, self.loop.time())
-        if shown.view.lacks(subscription):
-            subscription.tell(self.loop.time())
+        scheduled.view.subscribers.add(subscription)
+        self._refresh(scheduled, self._catalog.current, self.loop.time())
+        if scheduled.view.has_update_for(subscription):
+            subscription.notify(self.loop.time())
         else:  # its order is not computed yet, or it comes from a later page
-            shown.latecomers = shown.latecomers or shown.view.stamp < subscription.after
+            scheduled.has_late_subscribers = (
+                scheduled.has_late_subscribers or scheduled.view.stamp < subscription.min_stamp
+            )
             self.wake()
-        return shown.view
+        return scheduled.view
 
     def _checked(self, name: str, view: View) -> Query:
         """The view's query, if there is such a table and it fits."""
@@ -204,11 +208,11 @@ class Hub:
             used -= self._queries[replaced.name, replaced.query] == 1
         return used < self._max_queries
 
-    def frame_for(self, view: LiveView, subscription: Subscription) -> Tail | None:
+    def frame_for(self, view: LiveView, subscription: Subscription) -> FrameTail | None:
         """What the subscription lacks, now that it can take it; if its view sleeps, it is told again when there is."""
-        subscription.told_s = None
-        if view.binding is None and (shown := self._shown.get((view.name, view.view))):
-            self._refresh(shown, self._catalog.current, self.loop.time())
+        subscription.notified_s = None
+        if view.binding is None and (scheduled := self._views.get((view.name, view.view))):
+            self._refresh(scheduled, self._catalog.current, self.loop.time())
             self.wake()  # its order may have to be computed first
         return view.frame_for(subscription)
 
@@ -219,25 +223,25 @@ class Hub:
     def detach(self, view: LiveView, subscription: Subscription) -> None:
         view.subscribers.discard(subscription)
         if not view.subscribers:
-            shown = self._shown.pop((view.name, view.view))
-            if shown.task is not None:
-                shown.task.cancel()
+            scheduled = self._views.pop((view.name, view.view))
+            if scheduled.task is not None:
+                scheduled.task.cancel()
             if not view.query.plain:
                 self._queries[view.name, view.query] -= 1
                 if not self._queries[view.name, view.query]:
                     del self._queries[view.name, view.query]
             if view.orders:
-                self._untidy = True
+                self._has_unused_orders = True
                 self.wake()  # no other round may come for long
 
     def _plan(self) -> None:
         """Runs a round as soon as one may be run."""
-        self._woken = False
+        self._is_woken = False
         self._plan_at(self.loop.time())
 
     def _plan_at(self, when: float) -> None:
-        when = max(when, self._last + self._tick_s)
-        if when == NEVER or self._ended or self._put_off or (self._timer and self._timer.when() <= when):
+        when = max(when, self._last_round_s + self._tick_s)
+        if when == NEVER or self._has_ended or self._is_postponed or (self._timer and self._timer.when() <= when):
             return
         if self._timer:
             self._timer.cancel()
@@ -245,156 +249,162 @@ class Hub:
 
     def _tick(self) -> None:
         self._timer = None
-        busy = time.thread_time() - self._last_cpu
-        if (free := self._last + busy / MAX_LOAD) > self.loop.time():
-            self._put_off = True  # once: whoever keeps the loop busy must not keep rounds from coming
+        busy = time.thread_time() - self._last_round_cpu_s
+        if (free := self._last_round_s + busy / MAX_LOAD) > self.loop.time():
+            self._is_postponed = True  # once: whoever keeps the loop busy must not keep rounds from coming
             self._timer = self.loop.call_at(free, self._tick_now)
         else:
             self._tick_now()
 
     def _tick_now(self) -> None:
-        self._timer, self._put_off = None, False
+        self._timer, self._is_postponed = None, False
         self._round()
 
-    def _in_turn(self) -> list[_Shown]:
+    def _in_turn(self) -> list[_ScheduledView]:
         """All views: first those without sort and filter, then the others, from where the last round stopped."""
-        everything = tuple(self._shown.values())
-        plain = [shown for shown in everything if shown.view.query.plain]
-        others = [shown for shown in everything if not shown.view.query.plain]
-        start = self._turn = self._turn % max(1, len(others))
+        everything = tuple(self._views.values())
+        plain = [scheduled for scheduled in everything if scheduled.view.query.plain]
+        others = [scheduled for scheduled in everything if not scheduled.view.query.plain]
+        start = self._next_in_turn = self._next_in_turn % max(1, len(others))
         return [*plain, *others[start:], *others[:start]]
 
     def _round(self, whole: bool = False) -> None:
         """Brings views up to date: all of them, or as many sorted and filtered ones as fit into ``ROUND_S``."""
-        self._last, self._last_cpu = self.loop.time(), time.thread_time()
-        publication, now = self._catalog.current, self._last
+        self._last_round_s, self._last_round_cpu_s = self.loop.time(), time.thread_time()
+        publication, now = self._catalog.current, self._last_round_s
         soonest = NEVER
-        seen = {name: self._see(publication, name) for name in {name for name, _ in self._shown}}
-        looks_for_sleepers = now >= self._sleepers_due
-        if looks_for_sleepers:  # and not in every round: with many views even this would cost something
-            self._sleepers_due = now + STALLED_S / 5
+        seen = {name: self._changes_of(publication, name) for name in {name for name, _ in self._views}}
+        checks_stalled = now >= self._stalled_check_s
+        if checks_stalled:  # and not in every round: with many views even this would cost something
+            self._stalled_check_s = now + STALLED_S / 5
         until: float | None = None
-        for shown in self._in_turn():
-            if not shown.view.query.plain:
+        for scheduled in self._in_turn():
+            if not scheduled.view.query.plain:
                 if until is None:  # at least one has its turn, however many others there are
                     until = NEVER if whole else self.loop.time() + ROUND_S
                 elif self.loop.time() > until:
                     soonest = now  # those that are left come first in the next round
                     break
-                self._turn += 1
-            if (looks_for_sleepers or shown.view.binding is None) and self._sleeps(shown, now):
+                self._next_in_turn += 1
+            if (checks_stalled or scheduled.view.binding is None) and self._is_stalled(scheduled, now):
                 continue
-            known = seen[shown.view.name]
-            news = shown.view.overlook(known) if known and not shown.looking else None
+            known = seen[scheduled.view.name]
+            news = scheduled.view.fast_forward(known) if known and not scheduled.is_evaluating else None
             if news is None:
-                soonest = min(soonest, self._refresh(shown, publication, now))
-            elif news is News.TOTAL or shown.total_waits:
-                shown.total_waits = True
-                soonest = min(soonest, self._tell_total(shown, now))
-            if shown.latecomers:
-                shown.latecomers = any(shown.view.stamp < one.after for one in shown.view.subscribers)
-                self._tell(shown)
-        if self._untidy:
-            self._orders.keep({order for shown in self._shown.values() for order in shown.view.orders})
-            self._untidy = False
+                soonest = min(soonest, self._refresh(scheduled, publication, now))
+            elif news is Update.TOTAL or scheduled.is_total_pending:
+                scheduled.is_total_pending = True
+                soonest = min(soonest, self._send_total(scheduled, now))
+            if scheduled.has_late_subscribers:
+                scheduled.has_late_subscribers = any(
+                    scheduled.view.stamp < one.min_stamp for one in scheduled.view.subscribers
+                )
+                self._notify(scheduled)
+        if self._has_unused_orders:
+            self._orders.retain({order for scheduled in self._views.values() for order in scheduled.view.orders})
+            self._has_unused_orders = False
         self._plan_at(min(soonest, self._orders.refresh(now)))
 
-    def _sleeps(self, shown: _Shown, now: float) -> bool:
+    def _is_stalled(self, scheduled: _ScheduledView, now: float) -> bool:
         """Whether nobody takes what this view shows; then nothing is kept for it."""
-        view = shown.view
-        if shown.looking or any(one.told_s is None or now < one.told_s + STALLED_S for one in view.subscribers):
+        view = scheduled.view
+        if scheduled.is_evaluating or any(
+            one.notified_s is None or now < one.notified_s + STALLED_S for one in view.subscribers
+        ):
             return False
-        self._untidy = self._untidy or bool(view.orders)
-        view.forget()
+        self._has_unused_orders = self._has_unused_orders or bool(view.orders)
+        view.reset()
         return True
 
-    def _see(self, publication: Publication, name: str) -> Seen | None:
+    def _changes_of(self, publication: Publication, name: str) -> TableChanges | None:
         """What happened to the name's table since the last round."""
         if (table := publication.tables.get(name)) is None:
             return None
-        seen = Seen.of(publication, table, self._versions.get(name, -1))
-        self._versions[name] = seen.extent.version
+        seen = TableChanges.read(publication, table, self._seen_versions.get(name, -1))
+        self._seen_versions[name] = seen.extent.version
         return seen
 
-    def _refresh(self, shown: _Shown, publication: Publication, now: float) -> float:
+    def _refresh(self, scheduled: _ScheduledView, publication: Publication, now: float) -> float:
         """Brings one view up to date; says when it wants to be looked at again though nothing changes."""
-        view = shown.view
+        view = scheduled.view
         try:
             binding = view.bind(publication, self._orders)
             if view.failure is not None:
-                self._tell(shown)
+                self._notify(scheduled)
                 return NEVER
-            if shown.looking:
-                shown.missed = True
+            if scheduled.is_evaluating:
+                scheduled.may_be_outdated = True
             elif binding is not None and not view.is_current(binding):
-                if now < shown.rests_until and (shown.failures or binding is view.binding):
-                    return shown.rests_until
-                if view.large:
-                    self._look_elsewhere(shown)
-                elif look := view.look(binding):
-                    self._show(shown, look, now)
+                if now < scheduled.not_before and (scheduled.failures or binding is view.binding):
+                    return scheduled.not_before
+                if view.is_large:
+                    self._evaluate_on_worker(scheduled)
+                elif look := view.evaluate(binding):
+                    self._show(scheduled, look, now)
         except HeavyPageError:
-            self._look_elsewhere(shown)
+            self._evaluate_on_worker(scheduled)
         except Exception:
-            return self._failed(shown, now)
-        return self._tell_total(shown, now)
+            return self._failed(scheduled, now)
+        return self._send_total(scheduled, now)
 
-    def _failed(self, shown: _Shown, now: float) -> float:
+    def _failed(self, scheduled: _ScheduledView, now: float) -> float:
         """Others are not touched by it, and it is tried again, less and less often."""
-        log.exception("view_failed", table=shown.view.name, view=shown.view.view)
-        shown.failures += 1
-        shown.rests_until = now + min(RETRY_S, 2.0 ** min(shown.failures, 10))
-        return shown.rests_until
+        log.exception("view_failed", table=scheduled.view.name, view=scheduled.view.view)
+        scheduled.failures += 1
+        scheduled.not_before = now + min(RETRY_S, 2.0 ** min(scheduled.failures, 10))
+        return scheduled.not_before
 
-    def _show(self, shown: _Shown, look: Look, now: float) -> None:
-        swapped = look.binding is not shown.view.binding
-        news = shown.view.accept(look)
-        shown.rests_until, shown.failures = now + REST * min(look.cost_s, shown.cost_s), 0
-        shown.cost_s = look.cost_s
-        self._untidy = self._untidy or swapped
-        if news is News.PAGE:
-            shown.total_told, shown.total_waits = now, False
-            self._tell(shown)
-        elif news is News.TOTAL:
-            shown.total_waits = True
+    def _show(self, scheduled: _ScheduledView, look: ViewResult, now: float) -> None:
+        swapped = look.binding is not scheduled.view.binding
+        news = scheduled.view.apply(look)
+        scheduled.not_before, scheduled.failures = now + REST_FACTOR * min(look.cost_s, scheduled.cost_s), 0
+        scheduled.cost_s = look.cost_s
+        self._has_unused_orders = self._has_unused_orders or swapped
+        if news is Update.PAGE:
+            scheduled.total_sent_s, scheduled.is_total_pending = now, False
+            self._notify(scheduled)
+        elif news is Update.TOTAL:
+            scheduled.is_total_pending = True
 
-    def _tell_total(self, shown: _Shown, now: float) -> float:
+    def _send_total(self, scheduled: _ScheduledView, now: float) -> float:
         """A change of the total alone is told four times a second at most."""
-        if not shown.total_waits:
+        if not scheduled.is_total_pending:
             return NEVER
-        if now < shown.total_told + TOTALS_S:
-            return shown.total_told + TOTALS_S
-        shown.total_told, shown.total_waits = now, False
-        self._tell(shown)
+        if now < scheduled.total_sent_s + TOTALS_S:
+            return scheduled.total_sent_s + TOTALS_S
+        scheduled.total_sent_s, scheduled.is_total_pending = now, False
+        self._notify(scheduled)
         return NEVER
 
-    def _tell(self, shown: _Shown) -> None:
+    def _notify(self, scheduled: _ScheduledView) -> None:
         now = self.loop.time()
-        for subscription in shown.view.subscribers:
-            subscription.tell(now)
+        for subscription in scheduled.view.subscribers:
+            subscription.notify(now)
 
-    def _look_elsewhere(self, shown: _Shown) -> None:
+    def _evaluate_on_worker(self, scheduled: _ScheduledView) -> None:
         """A large page is made on a worker; one look at a time."""
-        shown.looking, shown.missed = True, False
-        shown.task = task = self.loop.create_task(self._look(shown))
+        scheduled.is_evaluating, scheduled.may_be_outdated = True, False
+        scheduled.task = task = self.loop.create_task(self._evaluate(scheduled))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _look(self, shown: _Shown) -> None:
+    async def _evaluate(self, scheduled: _ScheduledView) -> None:
         look = None
         try:
-            binding = shown.view.bind(self._catalog.current, self._orders)
+            binding = scheduled.view.bind(self._catalog.current, self._orders)
             if binding is not None:
-                look = await self._workers.run(lambda check: shown.view.look(binding, check), shown.view.client)
+                look = await self._workers.run(
+                    lambda check: scheduled.view.evaluate(binding, check), scheduled.view.client
+                )
             if look and look.binding.publication is self._catalog.current:
-                self._show(shown, look, self.loop.time())
+                self._show(scheduled, look, self.loop.time())
         except QueryTimeoutError as error:
-            shown.view.page_failure = error
-            shown.missed = True
-            log.warning("page_timed_out", table=shown.view.name, client=shown.view.client)
+            scheduled.view.page_failure = error
+            scheduled.may_be_outdated = True
+            log.warning("page_timed_out", table=scheduled.view.name, client=scheduled.view.client)
         except Exception:
-            self._plan_at(self._failed(shown, self.loop.time()))
+            self._plan_at(self._failed(scheduled, self.loop.time()))
         finally:
-            shown.looking, shown.task = False, None
-            if look or shown.missed:  # a total may wait to be told; what happened meanwhile may be news
+            scheduled.is_evaluating, scheduled.task = False, None
+            if look or scheduled.may_be_outdated:  # a total may wait to be told; what happened meanwhile may be news
                 self.wake()

@@ -1,6 +1,6 @@
 """Live views, shared: one page for all who look at the same part of the same table, computed once.
 
-A :class:`LiveView` knows no socket and no clock. ``look`` says what a publication shows now, ``accept`` makes it the
+A :class:`LiveView` knows no socket and no clock. ``evaluate`` returns what a publication shows now, ``apply`` makes it the
 page on show, and ``frame_for`` gives each subscription what it lacks.
 """
 
@@ -29,7 +29,7 @@ from evertable.tables.table import Extent, Mask, Slots, Table
 from evertable.views.query import Query, columns_of
 from evertable.views.view import View
 
-LARGE = 1_000
+LARGE_PAGE = 1_000
 """Rows of a page; larger ones are made off the event loop."""
 
 
@@ -40,7 +40,7 @@ class HeavyPageError(Exception):
     """A page holds so much text that it has to be made off the event loop."""
 
 
-class News(Enum):
+class Update(Enum):
     """What a look brought."""
 
     NONE = 0
@@ -59,12 +59,12 @@ class Binding:
     order: Order | None
 
     @property
-    def shown(self) -> list[Column]:
+    def shown_columns(self) -> list[Column]:
         return [self.table.columns[column] for column in self.columns]
 
 
 @dataclass(frozen=True)
-class Seen:
+class TableChanges:
     """What happened to a table from one round to the next, told once for all of its views."""
 
     publication: Publication
@@ -74,7 +74,7 @@ class Seen:
     stamp: Stamp
 
     @classmethod
-    def of(cls, publication: Publication, table: Table, since: int) -> Seen:
+    def read(cls, publication: Publication, table: Table, since: int) -> TableChanges:
         with table.lock:
             extent = table.extent
             written = [] if extent.version == since else table.written(since)
@@ -84,7 +84,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Look:
+class ViewResult:
     """What a binding shows at one version; no rows if they are those that are on show already."""
 
     binding: Binding
@@ -98,7 +98,7 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Tail:
+class FrameTail:
     """A frame without its prefix, and the total that it tells."""
 
     kind: str
@@ -112,23 +112,23 @@ class Subscription:
 
     id: str
     tag: int
-    notify: Callable[[Subscription], None]
-    after: Stamp = BEGINNING
+    on_update: Callable[[Subscription], None]
+    min_stamp: Stamp = BEGINNING
     """Of the page that it comes from: an earlier one must not follow."""
-    page: int = 0
+    page_number: int = 0
     """The number of the last page that was sent."""
-    total: int = -1
-    told_s: float | None = None
+    sent_total: int = -1
+    notified_s: float | None = None
     """When it was told of news that it has not taken yet."""
     client: str | None = None
     """The address that it comes from."""
-    before: tuple[tuple[int, View], ...] = ()
+    replaced_views: tuple[tuple[int, View], ...] = ()
     """Tag and view of those that it replaced before they had a page: what to go back to if this view fails."""
 
-    def tell(self, now: float) -> None:
-        if self.told_s is None:
-            self.told_s = now
-        self.notify(self)
+    def notify(self, now: float) -> None:
+        if self.notified_s is None:
+            self.notified_s = now
+        self.on_update(self)
 
 
 @dataclass(eq=False)
@@ -144,20 +144,20 @@ class LiveView:
     page_failure: QueryTimeoutError | None = None
     """Why its page cannot be made."""
     _binding: Binding | None = None
-    _next: Binding | None = None
-    _look: Look | None = None
+    _next_binding: Binding | None = None
+    _result: ViewResult | None = None
     _version: int = 0
     _page_range: tuple[int, int] | None = None
     _rows: PageRows | None = None
-    _page: int = 0
-    _before: PageRows | None = None
-    _page_tail: Tail | None = None
+    _page_number: int = 0
+    _previous_rows: PageRows | None = None
+    _page_tail: FrameTail | None = None
     _page_stamp: Stamp = BEGINNING
-    _patch_tail: Tail | None = None
+    _patch_tail: FrameTail | None = None
 
     @property
-    def large(self) -> bool:
-        return self.view.limit > LARGE
+    def is_large(self) -> bool:
+        return self.view.limit > LARGE_PAGE
 
     @property
     def binding(self) -> Binding | None:
@@ -167,7 +167,7 @@ class LiveView:
     @property
     def orders(self) -> set[Order]:
         """Those that it uses, or will use as soon as they are computed."""
-        bindings = (self._binding, self._next)
+        bindings = (self._binding, self._next_binding)
         return {binding.order for binding in bindings if binding is not None and binding.order is not None}
 
     @property
@@ -190,29 +190,33 @@ class LiveView:
         table = publication.tables.get(self.name)
         if table is None:
             return None
-        if self._next is None or self._next.publication is not publication:
+        if self._next_binding is None or self._next_binding.publication is not publication:
             bound = self.query.bind(table.columns, missing_ok=True)
             columns, missing = columns_of(self.view, table.columns, missing_ok=True)
-            order = None if bound.plain else orders.of(self.name, table, self.query, bound, self.client)
+            order = None if bound.plain else orders.order_for(self.name, table, self.query, bound, self.client)
             lacking = tuple(dict.fromkeys((*missing, *bound.missing)))
-            self._next = Binding(publication, table, columns, lacking, order)
-        return self._next if self._next.order is None or self._next.order.slots is not None else None
+            self._next_binding = Binding(publication, table, columns, lacking, order)
+        return (
+            self._next_binding
+            if self._next_binding.order is None or self._next_binding.order.slots is not None
+            else None
+        )
 
     def is_current(self, binding: Binding) -> bool:
         """Whether nothing has happened since the page on show, so that there is no need to look."""
-        look, number = self._look, binding.order.number if binding.order else 0
-        if look is None or look.binding is not binding or look.order_number != number:
+        result, number = self._result, binding.order.number if binding.order else 0
+        if result is None or result.binding is not binding or result.order_number != number:
             return False
         return self._version == binding.table.extent.version
 
-    def look(self, binding: Binding, check: Check | None = None) -> Look | None:
+    def evaluate(self, binding: Binding, check: Check | None = None) -> ViewResult | None:
         """What there is to see; None if it is what was seen last.
 
         May run on any thread. On a worker ``check`` is called between steps; without one, on the event loop, a page
         that would take long is a HeavyPageError.
         """
         start = time.thread_time()
-        last = self._look if self._look and self._look.binding is binding else None
+        last = self._result if self._result and self._result.binding is binding else None
         before = self._rows if last else None
         table, order = binding.table, binding.order
         number = order.number if order else 0
@@ -223,7 +227,7 @@ class LiveView:
             slots, total = self._slots(extent, order)
             lacking = np.ones(len(slots), bool) if before is None else self._lacking(before, table, slots)
             if last and not lacking.any() and np.array_equal(slots, last.slots):
-                return Look(binding, extent, number, slots, total, None, 0.0)
+                return ViewResult(binding, extent, number, slots, total, None, 0.0)
             wanted = slots[lacking]
             taken: Iterable[pa.RecordBatch]
             if not is_heavy(table, wanted, binding.columns):
@@ -232,9 +236,9 @@ class LiveView:
                 raise HeavyPageError
             else:
                 taken = batches(table.snapshot(), wanted, binding.columns, check)  # read below, without the lock
-        read = [row for batch in taken for row in rows_of(batch, binding.shown)]
+        read = [row for batch in taken for row in rows_of(batch, binding.shown_columns)]
         rows = _completed(before, slots, lacking, read)
-        return Look(binding, extent, number, slots, total, rows, time.thread_time() - start)
+        return ViewResult(binding, extent, number, slots, total, rows, time.thread_time() - start)
 
     def _lacking(self, before: PageRows, table: Table, slots: Slots) -> Mask:
         """Which rows have to be read: new on the page, or written since."""
@@ -243,18 +247,23 @@ class LiveView:
         lacking |= table.changed(slots, self._version)
         return lacking
 
-    def overlook(self, seen: Seen) -> News | None:
+    def fast_forward(self, seen: TableChanges) -> Update | None:
         """Brings the view up to date without a look, if nothing that happened can show on its page; else None.
 
         With many views on one table this is what most of them need most of the time, so it must cost next to nothing.
         """
-        look, binding = self._look, self._binding
-        if look is None or binding is None or binding.publication is not seen.publication or binding.order is not None:
+        result, binding = self._result, self._binding
+        if (
+            result is None
+            or binding is None
+            or binding.publication is not seen.publication
+            or binding.order is not None
+        ):
             return None
-        if self._version < seen.since or seen.written is None or self._moves(look.extent, seen.extent):
+        if self._version < seen.since or seen.written is None or self._moves(result.extent, seen.extent):
             return None
         if self._version >= seen.extent.version:
-            return News.NONE  # looked at since
+            return Update.NONE  # looked at since
         if self._page_range:
             first, last = self._page_range
             at = bisect_left(seen.written, first)
@@ -262,9 +271,9 @@ class LiveView:
                 return None
         self._version, self.stamp = seen.extent.version, seen.stamp
         if self.total == seen.extent.total:
-            return News.NONE
+            return Update.NONE
         self.total = seen.extent.total
-        return News.TOTAL
+        return Update.TOTAL
 
     def _moves(self, before: Extent, now: Extent) -> bool:
         """Whether growing from one extent to the other puts other slots on the page."""
@@ -273,65 +282,67 @@ class LiveView:
         full = before.total >= self.view.offset + self.view.limit
         return now.total != before.total and (self.view.newest_first or not full)
 
-    def accept(self, look: Look) -> News:
+    def apply(self, result: ViewResult) -> Update:
         """Shows what was looked at."""
-        swapped = look.binding is not self._binding
-        rows, before = look.rows, self._rows
+        swapped = result.binding is not self._binding
+        rows, before = result.rows, self._rows
         if rows and before and not swapped and rows.keys == before.keys and rows.json == before.json:
             rows = None  # something was written that this view does not show
-        news = News.TOTAL if look.total != self.total else News.NONE
-        self._binding, self._look, self.total = look.binding, look, look.total
-        self._version = look.extent.version
-        self._page_range = (int(look.slots.min()), int(look.slots.max())) if len(look.slots) else None
+        news = Update.TOTAL if result.total != self.total else Update.NONE
+        self._binding, self._result, self.total = result.binding, result, result.total
+        self._version = result.extent.version
+        self._page_range = (int(result.slots.min()), int(result.slots.max())) if len(result.slots) else None
         if swapped:
-            self._next = None
-        publication = look.binding.publication
-        self.stamp = Stamp(publication.number, look.extent.version, publication.generation)
+            self._next_binding = None
+        publication = result.binding.publication
+        self.stamp = Stamp(publication.number, result.extent.version, publication.generation)
         if rows is None:
             return news
-        self._rows, self._before = rows, None if swapped else before
-        self._page += 1
+        self._rows, self._previous_rows = rows, None if swapped else before
+        self._page_number += 1
         self._page_tail = self._patch_tail = None
-        return News.PAGE
+        return Update.PAGE
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Lets go of the page on show and of its table, as if it had never been looked at; stamps go on from here."""
         self.page_failure = None
-        self._binding = self._next = self._look = self._page_range = None
-        self._rows = self._before = self._page_tail = self._patch_tail = None
+        self._binding = self._next_binding = self._result = self._page_range = None
+        self._rows = self._previous_rows = self._page_tail = self._patch_tail = None
 
-    def lacks(self, subscription: Subscription) -> bool:
+    def has_update_for(self, subscription: Subscription) -> bool:
         """Whether the subscription has not got what is on show, and may get it."""
-        if self._binding is None or self.stamp < subscription.after:
+        if self._binding is None or self.stamp < subscription.min_stamp:
             return False
-        return (subscription.page, subscription.total) != (self._page, self.total)
+        return (subscription.page_number, subscription.sent_total) != (self._page_number, self.total)
 
-    def frame_for(self, subscription: Subscription) -> Tail | None:
+    def frame_for(self, subscription: Subscription) -> FrameTail | None:
         """What the subscription lacks of what is on show, if anything; it counts as sent."""
-        if self._binding is None or not self.lacks(subscription):
+        if self._binding is None or not self.has_update_for(subscription):
             return None
-        if subscription.page == self._page:
-            tail = Tail("total", total_tail(self.stamp, self.total), self.total)
-        elif subscription.page == self._page - 1 and self._before and self._rows:
-            tail = self._shorter_tail(self._binding, self._before, self._rows)
+        if subscription.page_number == self._page_number:
+            tail = FrameTail("total", total_tail(self.stamp, self.total), self.total)
+        elif subscription.page_number == self._page_number - 1 and self._previous_rows and self._rows:
+            tail = self._shorter_tail(self._binding, self._previous_rows, self._rows)
         else:
             tail = self._whole_tail(self._binding)
-        subscription.page, subscription.total = self._page, tail.total
+        subscription.page_number, subscription.sent_total = self._page_number, tail.total
         return tail
 
-    def _whole_tail(self, binding: Binding) -> Tail:
+    def _whole_tail(self, binding: Binding) -> FrameTail:
         """The page; made anew for a later stamp, because its receiver may come from a view with a later one."""
         if self._page_tail is None or self._page_stamp != self.stamp or self._page_tail.total != self.total:
             rows = self._rows.json if self._rows else ()
-            data = page_tail(self.name, self.stamp, self.total, self.view.offset, binding.shown, rows, binding.missing)
-            self._page_tail, self._page_stamp = Tail("page", data, self.total), self.stamp
+            data = page_tail(
+                self.name, self.stamp, self.total, self.view.offset, binding.shown_columns, rows, binding.missing
+            )
+            self._page_tail, self._page_stamp = FrameTail("page", data, self.total), self.stamp
         return self._page_tail
 
-    def _shorter_tail(self, binding: Binding, before: PageRows, rows: PageRows) -> Tail:
+    def _shorter_tail(self, binding: Binding, before: PageRows, rows: PageRows) -> FrameTail:
         """The patch from the page before, or the page, whichever is shorter."""
         if self._patch_tail is None or self._patch_tail.total != self.total:  # a slow viewer must not get an old total
             data = patch_tail(self.stamp, self.total, self.view.offset, diff(before, rows))
-            self._patch_tail = Tail("patch", data, self.total)
+            self._patch_tail = FrameTail("patch", data, self.total)
             if len(data) >= sum(map(len, rows.json)):
                 self._patch_tail = min(self._patch_tail, self._whole_tail(binding), key=lambda tail: len(tail.data))
         return self._patch_tail

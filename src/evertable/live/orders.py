@@ -16,11 +16,11 @@ from evertable.tables.pieces import Check, never
 from evertable.tables.table import Slots, Table
 from evertable.views.query import BoundQuery, Query
 
-EVERY_S = 0.05
+MIN_INTERVAL_S = 0.05
 """An order is not computed more often than that."""
-REST = 10
+REST_FACTOR = 10
 """So many times its cost an order rests before it is computed again: a tenth of one core at most."""
-SHARE = 2
+SHARED_REST_FACTOR = 2
 """And so many times the cost of all orders: half a core at most for all of them."""
 
 log = structlog.get_logger()
@@ -70,7 +70,7 @@ class Orders:
     def __len__(self) -> int:
         return len(self._orders)
 
-    def of(self, name: str, table: Table, query: Query, bound: BoundQuery, client: str | None = None) -> Order:
+    def order_for(self, name: str, table: Table, query: Query, bound: BoundQuery, client: str | None = None) -> Order:
         """The order of that query on that table, the same one for all who ask."""
         key = (id(table), query)
         if (order := self._orders.get(key)) is None:
@@ -89,7 +89,7 @@ class Orders:
                 soonest = min(soonest, order.due_s)
         return soonest
 
-    def keep(self, used: set[Order]) -> None:
+    def retain(self, used: set[Order]) -> None:
         """Forgets all orders but these; what is in line to be computed for nobody is dropped."""
         used = used | self._prepared
         for key, order in tuple(self._orders.items()):
@@ -110,7 +110,7 @@ class Orders:
             if name in tables:
                 bound = query.bind(tables[name].columns, missing_ok=True)
                 if not bound.plain:
-                    self._prepared.add(self.of(name, tables[name], query, bound, client))
+                    self._prepared.add(self.order_for(name, tables[name], query, bound, client))
         try:
             waiting = [order for order in self._prepared if order.slots is None and order.failure is None]
             computing = [order.task or self._start(order) for order in waiting]
@@ -132,7 +132,7 @@ class Orders:
         return task
 
     async def _compute(self, order: Order) -> None:
-        order.cost_s = EVERY_S
+        order.cost_s = MIN_INTERVAL_S
         try:
             slots, version, order.cost_s = await self._workers.run(order.compute, order.client)
             order.slots, order.version, order.number = slots, version, order.number + 1
@@ -144,5 +144,7 @@ class Orders:
         finally:
             order.task = None
             all_s = sum(each.cost_s for each in self._orders.values())
-            order.due_s = asyncio.get_running_loop().time() + max(EVERY_S, REST * order.cost_s, SHARE * all_s)
+            order.due_s = asyncio.get_running_loop().time() + max(
+                MIN_INTERVAL_S, REST_FACTOR * order.cost_s, SHARED_REST_FACTOR * all_s
+            )
         self._on_done()
