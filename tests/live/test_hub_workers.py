@@ -7,11 +7,11 @@ import threading
 import pytest
 from structlog.testing import capture_logs
 from tests.live.samples import USERS, catalog_of, numbered, table
-from tests.live.watchers import LARGE, SORTED, Gate, Watcher, run, running, wait_until
+from tests.live.watchers import LARGE, SORTED, Gate, Watcher, run, running, tasks, wait_until
 
-from evertable.live import hub as hub_module
 from evertable.live.live_view import LiveView, Update, ViewResult
 from evertable.live.orders import Order
+from evertable.live.workers import THREADS
 from evertable.tables.bounded import BoundedTable
 from evertable.views.view import View
 
@@ -25,19 +25,19 @@ def test_what_happens_while_a_worker_looks_is_seen_after_it(monkeypatch: pytest.
         async with running(catalog_of(users_ui=rows)) as hub:
             watcher = Watcher(hub, LARGE)
             await watcher.until(lambda picture: picture.page)
-            nothing_new = threading.Event()
-            look = LiveView.evaluate
+            nothing_new, evaluate, entered = threading.Event(), LiveView.evaluate, threading.Event()
 
             def blind(*_: object) -> ViewResult | None:
+                entered.set()
                 assert nothing_new.wait(30)
-                monkeypatch.setattr(LiveView, "evaluate", look)
+                monkeypatch.setattr(LiveView, "evaluate", evaluate)
                 return None
 
             monkeypatch.setattr(LiveView, "evaluate", blind)
             rows.put({5: ("u5", "first", 0)})
-            await wait_until(lambda: next(iter(hub._views.values())).is_evaluating)
+            await hub.clock.until(entered.is_set)
             rows.put({5: ("u5", "second", 0)})
-            await wait_until(lambda: next(iter(hub._views.values())).may_be_outdated)
+            await hub.clock.advance(1)
             nothing_new.set()
             await watcher.until(lambda picture: picture.rows[5][1] == "second")
 
@@ -55,9 +55,9 @@ def test_stamps_do_not_go_back_while_a_worker_looks(monkeypatch: pytest.MonkeyPa
             await watcher.until(lambda picture: picture.page)
             gate = Gate(monkeypatch, LiveView, "evaluate")
             rows.put({5: ("u5", "on the page", 0)})
-            await wait_until(lambda: gate.entered)
+            await hub.clock.until(lambda: gate.entered)
             rows.append(numbered(3))
-            await wait_until(lambda: hub._seen_versions["users_ui"] == rows.extent.version)
+            await hub.clock.advance(1)
             gate.opened.set()
             await watcher.until(lambda picture: picture.rows[5][1] == "on the page" and picture.total == 6_003)
 
@@ -74,20 +74,19 @@ def test_nothing_is_overlooked_while_a_worker_looks(monkeypatch: pytest.MonkeyPa
         went_back.append(view.stamp < before)
         return news
 
-    monkeypatch.setattr(LiveView, "accept", noted)
+    monkeypatch.setattr(LiveView, "apply", noted)
 
     async def scenario() -> None:
         async with running(catalog_of(users_ui=rows), tick_ms=1) as hub:
             watcher = Watcher(hub, LARGE)
             await watcher.until(lambda picture: picture.page)
             gate = Gate(monkeypatch, LiveView, "evaluate")
+            await hub.clock.advance(60)  # its page does not rest any more
             rows.append(numbered(1))
-            (shown,) = hub._views.values()
-            shown.not_before = 0.0
             Watcher(hub, LARGE)  # before the next round, so that a look begins here
             await wait_until(lambda: gate.entered)
             rows.append(numbered(1))
-            await wait_until(lambda: hub._seen_versions["users_ui"] == rows.extent.version)
+            await hub.clock.advance(1)
             gate.opened.set()
             await watcher.until(lambda picture: picture.total == 6_002)
             assert not any(went_back)
@@ -126,13 +125,13 @@ def test_who_leaves_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> No
                     if opened:
                         await watchers[0].until(lambda picture: picture.page)
                     elif view != View():
-                        await wait_until(lambda: hub._orders._tasks or hub._tasks)
+                        await hub.clock.until(tasks)
                     for watcher in watchers:
                         watcher.leave()
                     assert (hub.views, hub.subscriptions) == (0, 0)
                     computing.opened.set()
                     looking.opened.set()
-                    await wait_until(lambda: not (len(hub._orders) or hub._orders._tasks or hub._tasks))
+                    await hub.clock.until(lambda: not (hub.orders or tasks()))
 
     run(scenario)
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("evertable")]
@@ -149,11 +148,10 @@ def test_orders_for_nobody_are_not_computed(monkeypatch: pytest.MonkeyPatch) -> 
             for age in range(1, 100):
                 before, last = last, Watcher(hub, View(filter=f"age >= {age}"))
                 before.leave()
-                await wait_until(lambda: len(hub._orders) == 1)
-                await wait_until(lambda: next(iter(hub._orders._orders.values())).task)
+                await hub.clock.until(lambda: hub.orders == 1 and tasks())
             gate.opened.set()
             await last.until(lambda picture: picture.total == 1)
-            assert gate.passed <= hub._workers._pool._max_workers + 1
+            assert gate.passed <= THREADS + 1
 
     run(scenario)
 
@@ -161,7 +159,6 @@ def test_orders_for_nobody_are_not_computed(monkeypatch: pytest.MonkeyPatch) -> 
 def test_what_a_worker_could_not_do_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """An order, and a large page; it is logged, and others are not touched by it."""
     rows = table(rows=numbered(2_000))
-    monkeypatch.setattr(hub_module, "RETRY_S", 0.01)
 
     async def scenario() -> None:
         async with running(catalog_of(users_ui=rows)) as hub:
@@ -170,10 +167,8 @@ def test_what_a_worker_could_not_do_is_tried_again(monkeypatch: pytest.MonkeyPat
                     gate = Gate(patched, owner, method)
                     gate.failing = True
                     gate.opened.set()
-                    if method == "compute":
-                        patched.setattr("evertable.live.orders.MIN_INTERVAL_S", 0.001)
                     failing = Watcher(hub, view)
-                    await wait_until(lambda: len(logs) > 1)
+                    await hub.clock.until(lambda: len(logs) > 1)
                     if method == "compute":
                         other = Watcher(hub, View())
                         await other.until(lambda picture: picture.page)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,7 @@ class StatusTables:
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
         self.catalog = Catalog(["users_ui"])
-        self.orders = Orders(Workers(1), lambda: None)
+        self.orders = Orders(Workers(1), lambda: None, monotonic)
         self.tables = [Forgetful(self.random) for _ in range(3)]
         self.views = [LiveView("users_ui", view, Query.parse(view)) for view in VIEWS]
         self.takers: list[Taker] = []
@@ -205,7 +206,7 @@ def test_pages_stay_right(seed: int) -> None:
 
 
 def one(view: View, table: BoundedTable) -> tuple[LiveView, Catalog, Orders]:
-    catalog, orders = Catalog(["users_ui"]), Orders(Workers(1), lambda: None)
+    catalog, orders = Catalog(["users_ui"]), Orders(Workers(1), lambda: None, monotonic)
     catalog.publish(1, {"users_ui": table})
     return LiveView("users_ui", view, Query.parse(view)), catalog, orders
 

@@ -21,7 +21,7 @@ from evertable.tables.pieces import Check
 
 
 def test_a_subscription_begins_with_its_page(serve: Serve, catalog: Catalog) -> None:
-    """Wholly described, as REST_FACTOR describes it."""
+    """Wholly described, as REST describes it."""
     server, *_ = live(serve, catalog)
     with Viewer(server.url) as viewer:
         page = viewer.subscribe("users_ui", tag=5).page

@@ -1,9 +1,8 @@
-"""The hub: notices changes, brings every live view up to date once a tick, and tells who looks at it."""
+"""The hub: notices changes, brings every live view up to date once a tick, and notifies its subscribers."""
 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -13,7 +12,16 @@ import structlog
 
 from evertable.config.server import Server
 from evertable.errors import PageTooLargeError, QueryTimeoutError, TableNotFoundError, TooManyQueriesError
-from evertable.live.live_view import FrameTail, HeavyPageError, LiveView, Subscription, TableChanges, Update, ViewResult
+from evertable.live.clock import Clock, LoopClock, Timer
+from evertable.live.live_view import (
+    FrameTail,
+    HeavyPageError,
+    LiveView,
+    Subscription,
+    TableChanges,
+    Update,
+    ViewResult,
+)
 from evertable.live.orders import REST_FACTOR, Orders
 from evertable.live.workers import Workers
 from evertable.protocol.frames import Limits
@@ -23,16 +31,17 @@ from evertable.views.query import Query, columns_of
 from evertable.views.view import View
 
 MAX_LOAD = 0.6
-"""Of the event loop's time that rounds and sends may take; ticks get longer rather than take more."""
+"""The share of the event loop's time that rounds and sends may take; ticks get longer rather than take more."""
 PREPARE_S = 5.0
+"""A flip waits this long for the sorts and filters in use."""
 STALLED_S = 5.0
-"""A viewer that was told of news so long ago and took nothing is not worked for until it does."""
+"""A viewer that has not taken an update for so long gets no more work done until it does."""
 RETRY_S = 60.0
-"""At most, between two tries to show a page that cannot be made."""
+"""The longest pause before a view that failed is tried again."""
 ROUND_S = 0.02
-"""For sorted and filtered views in one round; then requests and sends have their turn."""
+"""The time for sorted and filtered views in one round; then requests and sends have their turn."""
 TOTALS_S = 0.25
-"""A total alone is not told more often than that."""
+"""A change of the total alone is not sent more often than this."""
 
 NEVER = float("inf")
 
@@ -41,38 +50,39 @@ log = structlog.get_logger()
 
 @dataclass(eq=False)
 class _ScheduledView:
-    """A live view and its pace."""
+    """A live view, and when it is evaluated next."""
 
     view: LiveView
     not_before: float = 0.0
     cost_s: float = 0.0
-    """Of the last look; two in a row count, for in one alone garbage may have been collected."""
+    """Cost of the last evaluation; the lower of two in a row counts, as one may include a garbage collection."""
     total_sent_s: float = 0.0
     is_total_pending: bool = False
     failures: int = 0
     """In a row."""
-    is_evaluating: bool = False
     task: asyncio.Task[None] | None = None
-    """That looks, on a worker."""
+    """The evaluation that runs on a worker."""
+    is_evaluating: bool = False
     may_be_outdated: bool = False
-    """Whether something may have happened while a worker looked."""
+    """Whether something may have changed while a worker evaluated it."""
     has_late_subscribers: bool = False
-    """Whether someone comes from a later page than the one on show, and waits until it is as late."""
+    """Whether a subscriber has seen a later stamp in another view, and waits until this one reaches it."""
 
 
 class Hub:
-    """All live views of one server. Everything but ``wake`` is for the event loop's thread.
+    """All live views of one server. Only ``wake`` may be called from any thread, all else from the event loop.
 
-    A round looks at each view whose table or order has changed. It runs at once after a quiet tick, else a tick after
-    the one before, and later if the rounds and the sends they cause would take too much of the event loop.
+    A round evaluates each view whose table or order has changed. It runs at once if the last one is more than a tick
+    ago, else when the tick is over, and later if rounds and the sends they cause would take too much of the event loop.
     """
 
-    def __init__(self, catalog: Catalog, settings: Server) -> None:
+    def __init__(self, catalog: Catalog, settings: Server, clock: Clock | None = None) -> None:
         self.limits = Limits(settings.max_page, settings.max_subscriptions)
         self.sent: Counter[str] = Counter()
         """Frames, by type."""
         self.sent_bytes = 0
         self._catalog = catalog
+        self._clock = clock or LoopClock()
         self._tick_s = settings.tick_ms / 1000
         self._max_queries = settings.max_queries
         self._query_timeout_s = settings.query_timeout_s
@@ -82,7 +92,7 @@ class Hub:
         self._seen_versions: dict[str, int] = {}
         self._last_round_s = self._last_round_cpu_s = self._stalled_check_s = 0.0
         self._next_in_turn = 0
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: Timer | None = None
         self._is_woken = self._has_unused_orders = self._is_postponed = False
         self._has_ended = True
         self._tasks: set[asyncio.Task[None]] = set()
@@ -92,15 +102,15 @@ class Hub:
         """Follows the catalog; the application's lifespan."""
         self.loop = asyncio.get_running_loop()
         self._workers = Workers(timeout_s=self._query_timeout_s)
-        self._orders = Orders(self._workers, self.wake)
+        self._orders = Orders(self._workers, self.wake, self._clock.time)
         self._flipping = asyncio.Lock()
         self._is_woken = self._has_ended = self._is_postponed = False
-        self._last_round_s, self._last_round_cpu_s = self.loop.time(), time.thread_time()
-        leave = self._catalog.listen(self.wake)
+        self._last_round_s, self._last_round_cpu_s = self._clock.time(), self._clock.cpu_time()
+        stop_listening = self._catalog.listen(self.wake)
         try:
             yield
         finally:
-            leave()
+            stop_listening()
             self._has_ended = True
             if self._timer:
                 self._timer.cancel()
@@ -110,25 +120,32 @@ class Hub:
             await self._workers.close()
 
     def count(self, kind: str, size: int) -> None:
-        """A frame of so many bytes was sent."""
+        """Counts a frame that was sent."""
         self.sent[kind] += 1
         self.sent_bytes += size
 
     @property
     def views(self) -> int:
+        """The number of different views."""
         return len(self._views)
 
     @property
     def queries(self) -> int:
-        """Different sorts and filters in use."""
+        """The number of different sorts and filters in use."""
         return len(self._queries)
 
     @property
+    def orders(self) -> int:
+        """The number of sorted or filtered tables in memory."""
+        return len(self._orders)
+
+    @property
     def subscriptions(self) -> int:
+        """The number of subscriptions of all views."""
         return sum(len(scheduled.view.subscribers) for scheduled in tuple(self._views.values()))
 
     def wake(self) -> None:
-        """Something may have changed; any thread may call it, as often as it likes."""
+        """Reports that something may have changed; any thread may call it, as often as it likes."""
         if not self._is_woken:
             self._is_woken = True
             try:
@@ -139,62 +156,59 @@ class Hub:
     async def publish(
         self, generation: int, tables: Mapping[str, Table], also: Callable[[], None] = lambda: None
     ) -> Publication:
-        """Flips all names at once, after the sorts and filters in use were computed on the new tables.
+        """Flips all names at once, after the sorts and filters in use have been computed for the new tables.
 
-        What ``also`` writes into tables that do not flip, viewers see together with the flip.
+        Viewers see what ``also`` writes into tables that do not flip together with the flip.
         """
-        async with self._flipping:  # one after the other, in the order they were asked for
-            in_use = {
-                (name, scheduled.view.query): scheduled.view.client for (name, _), scheduled in self._views.items()
-            }
+        async with self._flipping:  # in the order of the calls
+            used = {(name, one.view.query): one.view.client for (name, _), one in self._views.items()}
             try:
-                async with self._orders.prepared(in_use, tables, PREPARE_S):
+                async with self._orders.prepared(used, tables, PREPARE_S):
                     publication = self._catalog.publish(generation, tables)
                     also()
-                    self._round(whole=True)
+                    self._round(is_complete=True)
             finally:
-                self._has_unused_orders = True  # an order may have been prepared for someone who left meanwhile
+                self._has_unused_orders = True  # an order may have been prepared for a viewer that left meanwhile
                 self.wake()
         return publication
 
     def attach(self, name: str, view: View, subscription: Subscription, replaced: LiveView | None = None) -> LiveView:
-        """Tells the subscription of this view's news from now on; RequestError if there can be none.
+        """Adds a subscription to a view and notifies it of each update; raises RequestError for an invalid view.
 
-        ``replaced`` is what it looked at before, and will leave.
+        ``replaced`` is the view that the subscription had before, which its caller detaches.
         """
         query = self._checked(name, view)
         if not query.plain and (name, query) not in self._queries and not self._has_room(replaced):
             raise TooManyQueriesError(
-                f"Viewers use {self._max_queries} different sorts and filters, as many as there may be.",
+                f"Viewers use {self._max_queries} different sorts and filters, which is the limit.",
                 "Use the sort and filter of another viewer, try again later, or raise server.max_queries.",
             )
         return self.reattach(name, view, query, subscription)
 
     def reattach(self, name: str, view: View, query: Query, subscription: Subscription) -> LiveView:
-        """Does the same for a view that was accepted before."""
+        """Adds a subscription to a view that was accepted before."""
         scheduled = self._views.get((name, view))
         if scheduled is None:
             scheduled = self._views[name, view] = _ScheduledView(LiveView(name, view, query))
             if not query.plain:
                 self._queries[name, query] += 1
-        scheduled.view.subscribers.add(subscription)
-        self._refresh(scheduled, self._catalog.current, self.loop.time())
-        if scheduled.view.has_update_for(subscription):
-            subscription.notify(self.loop.time())
-        else:  # its order is not computed yet, or it comes from a later page
-            scheduled.has_late_subscribers = (
-                scheduled.has_late_subscribers or scheduled.view.stamp < subscription.min_stamp
-            )
+        live_view = scheduled.view
+        live_view.subscribers.add(subscription)
+        self._refresh(scheduled, self._catalog.current, self._clock.time())
+        if live_view.has_update_for(subscription):
+            subscription.notify(self._clock.time())
+        else:  # its order is not computed yet, or the subscriber has seen a later page
+            scheduled.has_late_subscribers |= live_view.stamp < subscription.min_stamp
             self.wake()
-        return scheduled.view
+        return live_view
 
     def _checked(self, name: str, view: View) -> Query:
-        """The view's query, if there is such a table and it fits."""
+        """Returns the view's query; raises RequestError if there is no such table or it does not fit."""
         if name not in self._catalog.names:
             known = ", ".join(self._catalog.names)
             raise TableNotFoundError(f"There is no table '{name}'.", f"There are {known}.")
         if view.limit > self.limits.page:
-            raise PageTooLargeError(f"A page has {self.limits.page} rows at most, not {view.limit}.")
+            raise PageTooLargeError(f"A page has at most {self.limits.page} rows, not {view.limit}.")
         query = Query.parse(view)
         if table := self._catalog.current.tables.get(name):
             query.bind(table.columns)
@@ -202,17 +216,20 @@ class Hub:
         return query
 
     def _has_room(self, replaced: LiveView | None) -> bool:
-        """Whether one more query may be used, in the place of the view that is replaced."""
+        """Whether one more query may be used once the replaced view is detached."""
         used = len(self._queries)
         if replaced is not None and len(replaced.subscribers) == 1:
             used -= self._queries[replaced.name, replaced.query] == 1
         return used < self._max_queries
 
     def frame_for(self, view: LiveView, subscription: Subscription) -> FrameTail | None:
-        """What the subscription lacks, now that it can take it; if its view sleeps, it is told again when there is."""
+        """Returns what a subscription that can take a frame has not been sent yet.
+
+        A view that was reset because its subscribers stalled is evaluated first, and they may be notified again.
+        """
         subscription.notified_s = None
         if view.binding is None and (scheduled := self._views.get((view.name, view.view))):
-            self._refresh(scheduled, self._catalog.current, self.loop.time())
+            self._refresh(scheduled, self._catalog.current, self._clock.time())
             self.wake()  # its order may have to be computed first
         return view.frame_for(subscription)
 
@@ -221,6 +238,7 @@ class Hub:
         return view.name not in self._catalog.current.tables
 
     def detach(self, view: LiveView, subscription: Subscription) -> None:
+        """Removes a subscription; the last one takes its view along."""
         view.subscribers.discard(subscription)
         if not view.subscribers:
             scheduled = self._views.pop((view.name, view.view))
@@ -232,12 +250,12 @@ class Hub:
                     del self._queries[view.name, view.query]
             if view.orders:
                 self._has_unused_orders = True
-                self.wake()  # no other round may come for long
+                self.wake()  # the next round may be far off
 
     def _plan(self) -> None:
-        """Runs a round as soon as one may be run."""
+        """Plans a round for the earliest time."""
         self._is_woken = False
-        self._plan_at(self.loop.time())
+        self._plan_at(self._clock.time())
 
     def _plan_at(self, when: float) -> None:
         when = max(when, self._last_round_s + self._tick_s)
@@ -245,87 +263,86 @@ class Hub:
             return
         if self._timer:
             self._timer.cancel()
-        self._timer = self.loop.call_at(when, self._tick)
+        self._timer = self._clock.call_at(when, self._tick)
 
     def _tick(self) -> None:
         self._timer = None
-        busy = time.thread_time() - self._last_round_cpu_s
-        if (free := self._last_round_s + busy / MAX_LOAD) > self.loop.time():
-            self._is_postponed = True  # once: whoever keeps the loop busy must not keep rounds from coming
-            self._timer = self.loop.call_at(free, self._tick_now)
+        busy = self._clock.cpu_time() - self._last_round_cpu_s
+        if (free := self._last_round_s + busy / MAX_LOAD) > self._clock.time():
+            self._is_postponed = True  # only once: a loop that is always busy must not keep rounds from running
+            self._timer = self._clock.call_at(free, self._postponed_tick)
         else:
-            self._tick_now()
+            self._round()
 
-    def _tick_now(self) -> None:
+    def _postponed_tick(self) -> None:
         self._timer, self._is_postponed = None, False
         self._round()
 
     def _in_turn(self) -> list[_ScheduledView]:
-        """All views: first those without sort and filter, then the others, from where the last round stopped."""
-        everything = tuple(self._views.values())
-        plain = [scheduled for scheduled in everything if scheduled.view.query.plain]
-        others = [scheduled for scheduled in everything if not scheduled.view.query.plain]
+        """Returns views without sort and filter, then the others, from where the last round stopped."""
+        scheduled = tuple(self._views.values())
+        plain = [one for one in scheduled if one.view.query.plain]
+        others = [one for one in scheduled if not one.view.query.plain]
         start = self._next_in_turn = self._next_in_turn % max(1, len(others))
         return [*plain, *others[start:], *others[:start]]
 
-    def _round(self, whole: bool = False) -> None:
+    def _round(self, is_complete: bool = False) -> None:
         """Brings views up to date: all of them, or as many sorted and filtered ones as fit into ``ROUND_S``."""
-        self._last_round_s, self._last_round_cpu_s = self.loop.time(), time.thread_time()
+        self._last_round_s, self._last_round_cpu_s = self._clock.time(), self._clock.cpu_time()
         publication, now = self._catalog.current, self._last_round_s
-        soonest = NEVER
-        seen = {name: self._changes_of(publication, name) for name in {name for name, _ in self._views}}
+        next_round = NEVER
+        changes = {name: self._changes_of(publication, name) for name in {name for name, _ in self._views}}
         checks_stalled = now >= self._stalled_check_s
-        if checks_stalled:  # and not in every round: with many views even this would cost something
+        if checks_stalled:  # not in every round: with many views even this costs something
             self._stalled_check_s = now + STALLED_S / 5
         until: float | None = None
         for scheduled in self._in_turn():
-            if not scheduled.view.query.plain:
+            view = scheduled.view
+            if not view.query.plain:
                 if until is None:  # at least one has its turn, however many others there are
-                    until = NEVER if whole else self.loop.time() + ROUND_S
-                elif self.loop.time() > until:
-                    soonest = now  # those that are left come first in the next round
+                    until = NEVER if is_complete else self._clock.time() + ROUND_S
+                elif self._clock.time() > until:
+                    next_round = now  # the views that are left come first in the next round
                     break
                 self._next_in_turn += 1
-            if (checks_stalled or scheduled.view.binding is None) and self._is_stalled(scheduled, now):
+            if (checks_stalled or view.binding is None) and self._is_stalled(scheduled, now):
                 continue
-            known = seen[scheduled.view.name]
-            news = scheduled.view.fast_forward(known) if known and not scheduled.is_evaluating else None
-            if news is None:
-                soonest = min(soonest, self._refresh(scheduled, publication, now))
-            elif news is Update.TOTAL or scheduled.is_total_pending:
+            changed = changes[view.name]
+            update = view.fast_forward(changed) if changed and not scheduled.is_evaluating else None
+            if update is None:
+                next_round = min(next_round, self._refresh(scheduled, publication, now))
+            elif update is Update.TOTAL or scheduled.is_total_pending:
                 scheduled.is_total_pending = True
-                soonest = min(soonest, self._send_total(scheduled, now))
+                next_round = min(next_round, self._send_total(scheduled, now))
             if scheduled.has_late_subscribers:
-                scheduled.has_late_subscribers = any(
-                    scheduled.view.stamp < one.min_stamp for one in scheduled.view.subscribers
-                )
+                scheduled.has_late_subscribers = any(view.stamp < one.min_stamp for one in view.subscribers)
                 self._notify(scheduled)
         if self._has_unused_orders:
             self._orders.retain({order for scheduled in self._views.values() for order in scheduled.view.orders})
             self._has_unused_orders = False
-        self._plan_at(min(soonest, self._orders.refresh(now)))
+        self._plan_at(min(next_round, self._orders.refresh(now)))
 
     def _is_stalled(self, scheduled: _ScheduledView, now: float) -> bool:
-        """Whether nobody takes what this view shows; then nothing is kept for it."""
+        """Resets a view if none of its subscribers takes updates; returns whether it did."""
         view = scheduled.view
-        if scheduled.is_evaluating or any(
-            one.notified_s is None or now < one.notified_s + STALLED_S for one in view.subscribers
-        ):
+        if scheduled.is_evaluating:
             return False
-        self._has_unused_orders = self._has_unused_orders or bool(view.orders)
+        if any(one.notified_s is None or now < one.notified_s + STALLED_S for one in view.subscribers):
+            return False
+        self._has_unused_orders |= bool(view.orders)
         view.reset()
         return True
 
     def _changes_of(self, publication: Publication, name: str) -> TableChanges | None:
-        """What happened to the name's table since the last round."""
+        """Returns what has changed in the name's table since the last round."""
         if (table := publication.tables.get(name)) is None:
             return None
-        seen = TableChanges.read(publication, table, self._seen_versions.get(name, -1))
-        self._seen_versions[name] = seen.extent.version
-        return seen
+        changes = TableChanges.read(publication, table, self._seen_versions.get(name, -1))
+        self._seen_versions[name] = changes.extent.version
+        return changes
 
     def _refresh(self, scheduled: _ScheduledView, publication: Publication, now: float) -> float:
-        """Brings one view up to date; says when it wants to be looked at again though nothing changes."""
+        """Brings one view up to date; returns when it needs another round though nothing changes."""
         view = scheduled.view
         try:
             binding = view.bind(publication, self._orders)
@@ -339,35 +356,34 @@ class Hub:
                     return scheduled.not_before
                 if view.is_large:
                     self._evaluate_on_worker(scheduled)
-                elif look := view.evaluate(binding):
-                    self._show(scheduled, look, now)
+                elif result := view.evaluate(binding):
+                    self._apply(scheduled, result, now)
         except HeavyPageError:
             self._evaluate_on_worker(scheduled)
         except Exception:
-            return self._failed(scheduled, now)
+            return self._retry_at(scheduled, now)
         return self._send_total(scheduled, now)
 
-    def _failed(self, scheduled: _ScheduledView, now: float) -> float:
-        """Others are not touched by it, and it is tried again, less and less often."""
+    def _retry_at(self, scheduled: _ScheduledView, now: float) -> float:
+        """Logs that a view failed; returns when it is tried again. Pauses grow, and other views are not affected."""
         log.exception("view_failed", table=scheduled.view.name, view=scheduled.view.view)
         scheduled.failures += 1
         scheduled.not_before = now + min(RETRY_S, 2.0 ** min(scheduled.failures, 10))
         return scheduled.not_before
 
-    def _show(self, scheduled: _ScheduledView, look: ViewResult, now: float) -> None:
-        swapped = look.binding is not scheduled.view.binding
-        news = scheduled.view.apply(look)
-        scheduled.not_before, scheduled.failures = now + REST_FACTOR * min(look.cost_s, scheduled.cost_s), 0
-        scheduled.cost_s = look.cost_s
-        self._has_unused_orders = self._has_unused_orders or swapped
-        if news is Update.PAGE:
+    def _apply(self, scheduled: _ScheduledView, result: ViewResult, now: float) -> None:
+        self._has_unused_orders |= result.binding is not scheduled.view.binding
+        update = scheduled.view.apply(result)
+        scheduled.not_before, scheduled.failures = now + REST_FACTOR * min(result.cost_s, scheduled.cost_s), 0
+        scheduled.cost_s = result.cost_s
+        if update is Update.PAGE:
             scheduled.total_sent_s, scheduled.is_total_pending = now, False
             self._notify(scheduled)
-        elif news is Update.TOTAL:
+        elif update is Update.TOTAL:
             scheduled.is_total_pending = True
 
     def _send_total(self, scheduled: _ScheduledView, now: float) -> float:
-        """A change of the total alone is told four times a second at most."""
+        """Sends a pending total, four a second at most; returns when it is due."""
         if not scheduled.is_total_pending:
             return NEVER
         if now < scheduled.total_sent_s + TOTALS_S:
@@ -377,34 +393,32 @@ class Hub:
         return NEVER
 
     def _notify(self, scheduled: _ScheduledView) -> None:
-        now = self.loop.time()
+        now = self._clock.time()
         for subscription in scheduled.view.subscribers:
             subscription.notify(now)
 
     def _evaluate_on_worker(self, scheduled: _ScheduledView) -> None:
-        """A large page is made on a worker; one look at a time."""
+        """Starts the evaluation of a large page; each view has one at a time."""
         scheduled.is_evaluating, scheduled.may_be_outdated = True, False
         scheduled.task = task = self.loop.create_task(self._evaluate(scheduled))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _evaluate(self, scheduled: _ScheduledView) -> None:
-        look = None
+        view, result = scheduled.view, None
         try:
-            binding = scheduled.view.bind(self._catalog.current, self._orders)
+            binding = view.bind(self._catalog.current, self._orders)
             if binding is not None:
-                look = await self._workers.run(
-                    lambda check: scheduled.view.evaluate(binding, check), scheduled.view.client
-                )
-            if look and look.binding.publication is self._catalog.current:
-                self._show(scheduled, look, self.loop.time())
+                result = await self._workers.run(lambda check: view.evaluate(binding, check), view.client)
+            if result and result.binding.publication is self._catalog.current:
+                self._apply(scheduled, result, self._clock.time())
         except QueryTimeoutError as error:
-            scheduled.view.page_failure = error
+            view.page_failure = error
             scheduled.may_be_outdated = True
-            log.warning("page_timed_out", table=scheduled.view.name, client=scheduled.view.client)
+            log.warning("page_timed_out", table=view.name, client=view.client)
         except Exception:
-            self._plan_at(self._failed(scheduled, self.loop.time()))
+            self._plan_at(self._retry_at(scheduled, self._clock.time()))
         finally:
             scheduled.is_evaluating, scheduled.task = False, None
-            if look or scheduled.may_be_outdated:  # a total may wait to be told; what happened meanwhile may be news
+            if result or scheduled.may_be_outdated:  # a total may be pending, or something may have changed meanwhile
                 self.wake()

@@ -1,7 +1,7 @@
-"""Live views, shared: one page for all who look at the same part of the same table, computed once.
+"""Live views: one page for all subscribers of the same part of the same table, computed once.
 
-A :class:`LiveView` knows no socket and no clock. ``evaluate`` returns what a publication shows now, ``apply`` makes it the
-page on show, and ``frame_for`` gives each subscription what it lacks.
+A :class:`LiveView` knows no socket and no clock. ``evaluate`` computes what a publication shows now, ``apply`` makes
+that the current page, and ``frame_for`` returns what a subscription has not been sent of it.
 """
 
 from __future__ import annotations
@@ -30,18 +30,17 @@ from evertable.views.query import Query, columns_of
 from evertable.views.view import View
 
 LARGE_PAGE = 1_000
-"""Rows of a page; larger ones are made off the event loop."""
-
+"""Pages with more rows than this are evaluated on a worker."""
 
 BEGINNING = Stamp(0, 0)
 
 
 class HeavyPageError(Exception):
-    """A page holds so much text that it has to be made off the event loop."""
+    """A page holds so much text that it has to be read on a worker."""
 
 
 class Update(Enum):
-    """What a look brought."""
+    """What changed for the subscribers of a view."""
 
     NONE = 0
     TOTAL = 1
@@ -50,7 +49,7 @@ class Update(Enum):
 
 @dataclass(frozen=True)
 class Binding:
-    """A view on one publication's table: the columns it has there, and the order if one is needed."""
+    """A view of one publication's table: the columns it has there, and the order if it sorts or filters."""
 
     publication: Publication
     table: Table
@@ -65,7 +64,7 @@ class Binding:
 
 @dataclass(frozen=True)
 class TableChanges:
-    """What happened to a table from one round to the next, told once for all of its views."""
+    """What changed in a table since a version, read once for all views of the table."""
 
     publication: Publication
     since: int
@@ -78,14 +77,13 @@ class TableChanges:
         with table.lock:
             extent = table.extent
             written = [] if extent.version == since else table.written(since)
-        return cls(
-            publication, since, extent, written, Stamp(publication.number, extent.version, publication.generation)
-        )
+        stamp = Stamp(publication.number, extent.version, publication.generation)
+        return cls(publication, since, extent, written, stamp)
 
 
 @dataclass(frozen=True)
 class ViewResult:
-    """What a binding shows at one version; no rows if they are those that are on show already."""
+    """What a binding shows at one version; ``rows`` is None if they are those of the current page."""
 
     binding: Binding
     extent: Extent
@@ -94,12 +92,12 @@ class ViewResult:
     total: int
     rows: PageRows | None
     cost_s: float
-    """Of a core: what it waited for others does not count."""
+    """CPU time of the evaluation."""
 
 
 @dataclass(frozen=True)
 class FrameTail:
-    """A frame without its prefix, and the total that it tells."""
+    """A frame without its prefix, and the total that it contains."""
 
     kind: str
     data: bytes
@@ -108,22 +106,22 @@ class FrameTail:
 
 @dataclass(eq=False)
 class Subscription:
-    """One subscriber of a view: how to tell it of news, and what it has got."""
+    """One subscriber of a view: how to notify it, and what it has been sent."""
 
     id: str
     tag: int
     on_update: Callable[[Subscription], None]
     min_stamp: Stamp = BEGINNING
-    """Of the page that it comes from: an earlier one must not follow."""
+    """The stamp of the page that it was sent by another view: no earlier page may follow."""
     page_number: int = 0
     """The number of the last page that was sent."""
     sent_total: int = -1
     notified_s: float | None = None
-    """When it was told of news that it has not taken yet."""
+    """When it was notified of an update that it has not taken yet."""
     client: str | None = None
-    """The address that it comes from."""
+    """Its address."""
     replaced_views: tuple[tuple[int, View], ...] = ()
-    """Tag and view of those that it replaced before they had a page: what to go back to if this view fails."""
+    """Tag and view of those that it replaced before they had a page: what to return to if this view fails."""
 
     def notify(self, now: float) -> None:
         if self.notified_s is None:
@@ -133,7 +131,7 @@ class Subscription:
 
 @dataclass(eq=False)
 class LiveView:
-    """One view of one name, and the page it shows."""
+    """A view of the table behind one public name, with its current page."""
 
     name: str
     view: View
@@ -142,7 +140,7 @@ class LiveView:
     total: int = 0
     stamp: Stamp = BEGINNING
     page_failure: QueryTimeoutError | None = None
-    """Why its page cannot be made."""
+    """Why its page cannot be evaluated."""
     _binding: Binding | None = None
     _next_binding: Binding | None = None
     _result: ViewResult | None = None
@@ -161,29 +159,29 @@ class LiveView:
 
     @property
     def binding(self) -> Binding | None:
-        """What is on show; None before the name's first table."""
+        """The binding of the current page; None before the name's first table."""
         return self._binding
 
     @property
     def orders(self) -> set[Order]:
-        """Those that it uses, or will use as soon as they are computed."""
+        """The orders that it uses, or will use as soon as they are computed."""
         bindings = (self._binding, self._next_binding)
         return {binding.order for binding in bindings if binding is not None and binding.order is not None}
 
     @property
     def failure(self) -> QueryTimeoutError | None:
-        """Why it is not kept up to date any more; its subscribers get it as an error, and end."""
+        """Why it is not kept up to date any more; its subscriptions end with this error."""
         return self.page_failure or next((order.failure for order in self.orders if order.failure), None)
 
     @property
     def client(self) -> str | None:
-        """The address of one who looks at it."""
+        """The address of one of its subscribers."""
         return next((subscription.client for subscription in self.subscribers), None)
 
     def bind(self, publication: Publication, orders: Orders) -> Binding | None:
-        """The binding to look through now; None while there is no table, or its order is not computed yet.
+        """Returns the binding to evaluate; None while there is no table, or while its order is not computed.
 
-        Until then the page of the publication before stays on show.
+        Until then the page of the publication before stays the current one.
         """
         if self._binding and self._binding.publication is publication:
             return self._binding
@@ -196,24 +194,21 @@ class LiveView:
             order = None if bound.plain else orders.order_for(self.name, table, self.query, bound, self.client)
             lacking = tuple(dict.fromkeys((*missing, *bound.missing)))
             self._next_binding = Binding(publication, table, columns, lacking, order)
-        return (
-            self._next_binding
-            if self._next_binding.order is None or self._next_binding.order.slots is not None
-            else None
-        )
+        is_computed = self._next_binding.order is None or self._next_binding.order.slots is not None
+        return self._next_binding if is_computed else None
 
     def is_current(self, binding: Binding) -> bool:
-        """Whether nothing has happened since the page on show, so that there is no need to look."""
+        """Whether nothing has changed since the last evaluation."""
         result, number = self._result, binding.order.number if binding.order else 0
         if result is None or result.binding is not binding or result.order_number != number:
             return False
         return self._version == binding.table.extent.version
 
     def evaluate(self, binding: Binding, check: Check | None = None) -> ViewResult | None:
-        """What there is to see; None if it is what was seen last.
+        """Returns what the binding shows; None if nothing has changed since the last evaluation.
 
-        May run on any thread. On a worker ``check`` is called between steps; without one, on the event loop, a page
-        that would take long is a HeavyPageError.
+        May run on any thread. A worker passes ``check``, which is called between steps. Without it, as on the event
+        loop, a page that would take long raises HeavyPageError.
         """
         start = time.thread_time()
         last = self._result if self._result and self._result.binding is binding else None
@@ -237,42 +232,39 @@ class LiveView:
             else:
                 taken = batches(table.snapshot(), wanted, binding.columns, check)  # read below, without the lock
         read = [row for batch in taken for row in rows_of(batch, binding.shown_columns)]
-        rows = _completed(before, slots, lacking, read)
+        rows = _merged(before, slots, lacking, read)
         return ViewResult(binding, extent, number, slots, total, rows, time.thread_time() - start)
 
     def _lacking(self, before: PageRows, table: Table, slots: Slots) -> Mask:
-        """Which rows have to be read: new on the page, or written since."""
+        """Returns which rows have to be read: those new on the page, and those written since."""
         known = set(before.keys)
         lacking = np.array([slot not in known for slot in slots.tolist()], bool)
         lacking |= table.changed(slots, self._version)
         return lacking
 
-    def fast_forward(self, seen: TableChanges) -> Update | None:
-        """Brings the view up to date without a look, if nothing that happened can show on its page; else None.
+    def fast_forward(self, changes: TableChanges) -> Update | None:
+        """Brings the view up to date without an evaluation; returns None if the changes may show on its page.
 
-        With many views on one table this is what most of them need most of the time, so it must cost next to nothing.
+        With many views of one table this is what most of them need most of the time, so it must cost next to nothing.
         """
         result, binding = self._result, self._binding
-        if (
-            result is None
-            or binding is None
-            or binding.publication is not seen.publication
-            or binding.order is not None
-        ):
+        if result is None or binding is None or binding.order is not None:
             return None
-        if self._version < seen.since or seen.written is None or self._moves(result.extent, seen.extent):
+        if binding.publication is not changes.publication or self._version < changes.since:
             return None
-        if self._version >= seen.extent.version:
-            return Update.NONE  # looked at since
+        if changes.written is None or self._moves(result.extent, changes.extent):
+            return None
+        if self._version >= changes.extent.version:
+            return Update.NONE  # evaluated since
         if self._page_range:
             first, last = self._page_range
-            at = bisect_left(seen.written, first)
-            if at < len(seen.written) and seen.written[at] <= last:
+            at = bisect_left(changes.written, first)
+            if at < len(changes.written) and changes.written[at] <= last:
                 return None
-        self._version, self.stamp = seen.extent.version, seen.stamp
-        if self.total == seen.extent.total:
+        self._version, self.stamp = changes.extent.version, changes.stamp
+        if self.total == changes.extent.total:
             return Update.NONE
-        self.total = seen.extent.total
+        self.total = changes.extent.total
         return Update.TOTAL
 
     def _moves(self, before: Extent, now: Extent) -> bool:
@@ -283,12 +275,12 @@ class LiveView:
         return now.total != before.total and (self.view.newest_first or not full)
 
     def apply(self, result: ViewResult) -> Update:
-        """Shows what was looked at."""
+        """Makes a result the current page; returns what that changes for subscribers."""
         swapped = result.binding is not self._binding
         rows, before = result.rows, self._rows
         if rows and before and not swapped and rows.keys == before.keys and rows.json == before.json:
-            rows = None  # something was written that this view does not show
-        news = Update.TOTAL if result.total != self.total else Update.NONE
+            rows = None  # the columns that were written are not in this view
+        update = Update.TOTAL if result.total != self.total else Update.NONE
         self._binding, self._result, self.total = result.binding, result, result.total
         self._version = result.extent.version
         self._page_range = (int(result.slots.min()), int(result.slots.max())) if len(result.slots) else None
@@ -297,26 +289,26 @@ class LiveView:
         publication = result.binding.publication
         self.stamp = Stamp(publication.number, result.extent.version, publication.generation)
         if rows is None:
-            return news
+            return update
         self._rows, self._previous_rows = rows, None if swapped else before
         self._page_number += 1
         self._page_tail = self._patch_tail = None
         return Update.PAGE
 
     def reset(self) -> None:
-        """Lets go of the page on show and of its table, as if it had never been looked at; stamps go on from here."""
+        """Releases the current page, its table and its order; stamps never go back."""
         self.page_failure = None
         self._binding = self._next_binding = self._result = self._page_range = None
         self._rows = self._previous_rows = self._page_tail = self._patch_tail = None
 
     def has_update_for(self, subscription: Subscription) -> bool:
-        """Whether the subscription has not got what is on show, and may get it."""
+        """Whether the subscription has not been sent the current page, and may be."""
         if self._binding is None or self.stamp < subscription.min_stamp:
             return False
         return (subscription.page_number, subscription.sent_total) != (self._page_number, self.total)
 
     def frame_for(self, subscription: Subscription) -> FrameTail | None:
-        """What the subscription lacks of what is on show, if anything; it counts as sent."""
+        """Returns what the subscription has not been sent of the current page, if anything; it counts as sent."""
         if self._binding is None or not self.has_update_for(subscription):
             return None
         if subscription.page_number == self._page_number:
@@ -329,7 +321,7 @@ class LiveView:
         return tail
 
     def _whole_tail(self, binding: Binding) -> FrameTail:
-        """The page; made anew for a later stamp, because its receiver may come from a view with a later one."""
+        """Returns the page, encoded again for a later stamp: a receiver may have seen that one in another view."""
         if self._page_tail is None or self._page_stamp != self.stamp or self._page_tail.total != self.total:
             rows = self._rows.json if self._rows else ()
             data = page_tail(
@@ -339,7 +331,7 @@ class LiveView:
         return self._page_tail
 
     def _shorter_tail(self, binding: Binding, before: PageRows, rows: PageRows) -> FrameTail:
-        """The patch from the page before, or the page, whichever is shorter."""
+        """Returns the patch from the page before, or the page, whichever is shorter."""
         if self._patch_tail is None or self._patch_tail.total != self.total:  # a slow viewer must not get an old total
             data = patch_tail(self.stamp, self.total, self.view.offset, diff(before, rows))
             self._patch_tail = FrameTail("patch", data, self.total)
@@ -348,7 +340,7 @@ class LiveView:
         return self._patch_tail
 
     def _slots(self, extent: Extent, order: Order | None) -> tuple[Slots, int]:
-        """The slots on the page and the view's total."""
+        """Returns the slots on the page, and the view's total."""
         view = self.view
         if order is None or order.slots is None:
             return extent.window(view.offset, view.limit, view.newest_first), extent.total
@@ -356,8 +348,8 @@ class LiveView:
         return page[page >= extent.first], len(order.slots)
 
 
-def _completed(before: PageRows | None, slots: Slots, lacking: Mask, read: Sequence[Row]) -> PageRows:
-    """A page's rows: those that were read, and the others as they were before."""
+def _merged(before: PageRows | None, slots: Slots, lacking: Mask, read: Sequence[Row]) -> PageRows:
+    """Returns a page's rows: those that were read, and the others as they were before."""
     fresh = PageRows.of(slots[lacking].tolist(), read)
     if before is None or lacking.all():
         return fresh
