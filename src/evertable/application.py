@@ -52,7 +52,7 @@ from evertable.kafka.outages import WarningThrottle
 from evertable.kafka.topics import topic_id
 from evertable.live.hub import Hub
 from evertable.schema.wiring import Wiring
-from evertable.server.live import create_live_app
+from evertable.server.app import create_live_app
 from evertable.server.metrics import Metrics
 from evertable.server.run import Server
 from evertable.shutdown import Shutdown

@@ -18,7 +18,7 @@ from evertable.config import JoinType
 from evertable.engine.protocol import EngineEvent, Progress
 from evertable.generations.feed import Feed
 from evertable.generations.topics import changelog_end
-from evertable.server.live import create_live_app
+from evertable.server.app import create_live_app
 from evertable.server.run import ServerThread
 from evertable.tables.catalog import Catalog
 from evertable.tables.generation import GenerationTables, Input

@@ -12,6 +12,7 @@ from tests.live.samples import settings, table
 
 from evertable.server.app import create_app
 from evertable.server.run import ServerThread
+from evertable.server.uvicorn_internals import WebSocketProtocol
 from evertable.tables.catalog import Catalog
 
 
@@ -43,3 +44,17 @@ def client(serve: Serve, catalog: Catalog) -> Iterator[httpx.Client]:
     """A client of a server over ``catalog``."""
     with httpx.Client(base_url=serve(catalog).url) as made:
         yield made
+
+
+@pytest.fixture
+def lost(monkeypatch: pytest.MonkeyPatch) -> list[WebSocketProtocol]:
+    """Connections that have ended."""
+    found: list[WebSocketProtocol] = []
+    end = WebSocketProtocol.connection_lost
+
+    def noted(connection: WebSocketProtocol, exc: Exception | None) -> None:
+        found.append(connection)
+        end(connection, exc)
+
+    monkeypatch.setattr(WebSocketProtocol, "connection_lost", noted)
+    return found

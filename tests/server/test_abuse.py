@@ -83,7 +83,7 @@ def end(hub: Hub, sockets: Sockets) -> None:
     """Nothing is left of those who went."""
     wait_until(lambda: not len(sockets), "sockets end")
     assert (hub.views, hub.subscriptions) == (0, 0)
-    wait_until(lambda: not (len(hub._orders) or hub._orders._tasks or hub._tasks), "orders and looks end")
+    wait_until(lambda: not hub.orders, "orders are dropped")
 
 
 def test_abuse_disturbs_nobody(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:

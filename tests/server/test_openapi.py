@@ -15,11 +15,11 @@ from tests.server.stubs import accept, roll_back, topics
 from evertable import __version__
 from evertable.protocol.frames import MAX_INTEGER
 from evertable.server.app import create_app
-from evertable.server.openapi import description
-from evertable.server.parameters import CSV, PAGE, SHAPE
+from evertable.server.operations import openapi_document
+from evertable.server.requests import CSV, PAGE, SHAPE
 from evertable.tables.catalog import Catalog
 
-WHOLE = description()
+WHOLE = openapi_document()
 
 
 def test_every_route_is_described_and_every_description_has_its_route(catalog: Catalog) -> None:

@@ -14,8 +14,8 @@ from tests.live.samples import table
 from tests.server.stubs import accept, roll_back, topics
 
 from evertable.schema.columns import parse_columns
-from evertable.server.live import create_live_app
-from evertable.server.openapi import description
+from evertable.server.app import create_live_app
+from evertable.server.operations import openapi_document
 from evertable.server.run import ServerThread
 from evertable.tables.catalog import Catalog
 
@@ -48,7 +48,7 @@ def server() -> Iterator[ServerThread]:
 
 def narrowed() -> dict[str, Any]:
     """What a server serves (tests/server/test_openapi.py), with names and filters of our table instead of any text."""
-    whole = description()
+    whole = openapi_document()
     parameters = whole["components"]["parameters"]
     parameters["name"]["schema"]["enum"] = ["users"]
     parameters["columns"]["schema"]["items"]["enum"] = ["", *TYPES]  # an empty one counts as not given

@@ -13,7 +13,7 @@ from tests.web.conftest import OpenTab, Picture
 from tests.web.watching import cells
 
 from evertable.schema.columns import parse_columns
-from evertable.server.live import create_live_app
+from evertable.server.app import create_live_app
 from evertable.server.run import ServerThread
 from evertable.tables.catalog import Catalog
 

@@ -11,7 +11,7 @@ from tests.waiting import wait_until
 from tests.web.conftest import OpenTab, Picture
 from tests.web.watching import cells
 
-from evertable.server.live import create_live_app
+from evertable.server.app import create_live_app
 from evertable.server.run import ServerThread
 from evertable.tables.catalog import Catalog
 

@@ -36,9 +36,9 @@ from evertable.protocol.frames import (
     Unsubscribe,
     parse,
 )
+from evertable.server.frame_writer import CLOSE_S, FrameWriter, frame_writer
 from evertable.server.refusals import response_to
 from evertable.server.security import Refusal
-from evertable.server.wire import CLOSE_S, Wire, wire_of
 from evertable.views.query import Query
 from evertable.views.view import View
 
@@ -64,13 +64,18 @@ class Sockets:
         """Sockets whose viewer does not take what was sent."""
         return sum(socket.sending for socket in tuple(self._open))
 
+    @property
+    def pending(self) -> int:
+        """Subscriptions with an update that has not been sent."""
+        return sum(socket.pending for socket in tuple(self._open))
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if len(self._open) >= self._max:
             message = f"{self._max} viewers are connected, as many as there may be; try again later."
             await response_to(Refusal(503, "TOO_MANY_SOCKETS", message))(scope, receive, send)
             return
         address = scope.get("client")
-        socket = Socket(self._hub, receive, send, wire_of(scope, send), address[0] if address else None)
+        socket = Socket(self._hub, receive, send, frame_writer(scope, send), address[0] if address else None)
         self._open.add(socket)
         try:
             await socket.run()
@@ -81,9 +86,9 @@ class Sockets:
 class Socket:
     """Two tasks: one reads, one writes. Either's end ends both."""
 
-    def __init__(self, hub: Hub, receive: Receive, send: Send, wire: Wire, client: str | None = None) -> None:
+    def __init__(self, hub: Hub, receive: Receive, send: Send, writer: FrameWriter, client: str | None = None) -> None:
         self.sending = False
-        self._wire = wire
+        self._writer = writer
         self._hub = hub
         self._client = client
         self._receive = receive
@@ -91,6 +96,10 @@ class Socket:
         self._subscriptions: dict[str, tuple[Subscription, LiveView]] = {}
         self._pending: dict[Subscription, None] = {}  # in the order in which it came
         self._has_pending = asyncio.Event()
+
+    @property
+    def pending(self) -> int:
+        return len(self._pending)
 
     async def run(self) -> None:
         if (await self._receive())["type"] != "websocket.connect":
@@ -199,10 +208,10 @@ class Socket:
             self._has_pending.clear()
             while self._pending:
                 self.sending = True
-                await self._wire.ready()
+                await self._writer.drain()
                 if frame := self._next_frame():
                     kind, start, rest = frame
-                    await self._wire.write(start, rest)
+                    await self._writer.write(start, rest)
                     self._hub.count(kind, len(start) + len(rest))
                 self.sending = False
 
@@ -232,8 +241,8 @@ class Socket:
         self._subscriptions[again.id] = (again, attached)
 
     async def _tell(self, kind: str, frame: bytes) -> None:
-        await self._wire.ready()
-        await self._wire.write(frame)
+        await self._writer.drain()
+        await self._writer.write(frame)
         self._hub.count(kind, len(frame))
 
     async def _close(self, code: CloseCode, reason: str) -> None:

@@ -16,7 +16,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
-from evertable.server.gate import HEADERS
+from evertable.server.middleware import HEADERS
 from evertable.server.run import ServerThread
 from evertable.tables.catalog import Catalog
 
