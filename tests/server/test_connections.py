@@ -28,7 +28,7 @@ from evertable.server import socket as socket_module
 from evertable.server.frame_writer import frame_writer
 from evertable.server.operations import resident_bytes
 from evertable.server.socket import Socket
-from evertable.server.uvicorn_internals import WebSocketProtocol, frame_head
+from evertable.server.uvicorn_internals import WebSocketProtocol
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog
 from evertable.views.view import View
@@ -58,17 +58,6 @@ def test_frames_of_every_length_arrive_whole(serve: Serve, catalog: Catalog) -> 
         for size in SIZES:
             for first in {0, min(size, 100), size}:
                 assert viewer.recv(timeout=30) == "x" * first + "y" * (size - first)
-
-
-def test_lengths_are_written_as_short_as_can_be() -> None:
-    """RFC 6455, 5.2: a client may refuse others."""
-    for size, length in [
-        (125, b"\x7d"),
-        (126, b"\x7e\x00\x7e"),
-        (65_535, b"\x7e\xff\xff"),
-        (65_536, b"\x7f" + (1 << 16).to_bytes(8)),
-    ]:
-        assert frame_head(size) == b"\x81" + length
 
 
 @pytest.fixture
