@@ -36,9 +36,9 @@ from evertable.config import Config, JoinType
 from evertable.config.server import Server as Settings
 from evertable.engine.launch import EngineSettings
 from evertable.engine.process import Engine
-from evertable.server.live import create_live_app
+from evertable.server.app import create_live_app
+from evertable.server.frame_writer import EXTENSION, FrameWriter
 from evertable.server.run import ServerThread
-from evertable.server.wire import EXTENSION, Wire
 from evertable.tables.catalog import Catalog
 from evertable.tables.generation import GenerationTables, Input
 
@@ -63,14 +63,14 @@ TOTALS = (
 )
 
 
-class StampedWire:
+class StampedFrameWriter:
     """Notes when frames were handed to the socket."""
 
-    def __init__(self, inner: Wire, handed: Times) -> None:
+    def __init__(self, inner: FrameWriter, handed: Times) -> None:
         self._inner, self._handed = inner, handed
 
-    async def ready(self) -> None:
-        await self._inner.ready()
+    async def drain(self) -> None:
+        await self._inner.drain()
 
     async def write(self, start: bytes, rest: bytes = b"") -> None:
         await self._inner.write(start, rest)
@@ -86,7 +86,7 @@ class Stamped:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
             extensions = scope["extensions"]
-            extensions = {**extensions, EXTENSION: StampedWire(extensions[EXTENSION], self._handed)}
+            extensions = {**extensions, EXTENSION: StampedFrameWriter(extensions[EXTENSION], self._handed)}
             scope = {**scope, "extensions": extensions}
         await self._app(scope, receive, send)
 

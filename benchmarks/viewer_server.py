@@ -22,7 +22,7 @@ from benchmarks.viewer_load import allow_many_files
 from evertable.config.server import Server as Settings
 from evertable.live.hub import Hub
 from evertable.schema.joins import JoinType
-from evertable.server.live import create_live_app
+from evertable.server.app import create_live_app
 from evertable.server.run import ServerThread
 from evertable.tables.catalog import Catalog
 from evertable.tables.generation import GenerationTables

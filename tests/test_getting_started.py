@@ -17,7 +17,7 @@ from tests.documents.reader import HOST, Reader, told_otherwise
 from evertable.cli import app
 from evertable.config import Role, load
 from evertable.config.structure import FIELDS, PROPERTIES
-from evertable.server import openapi
+from evertable.server import operations
 
 NAMES = ("GETTING-STARTED.md", "JOINS.md", "TROUBLESHOOTING.md")
 PAGES = {name: (ROOT / "docs" / name).read_text() for name in NAMES}
@@ -135,7 +135,7 @@ def test_a_command_is_there_with_these_options(command: str) -> None:
 
 
 def test_addresses_are_the_server_s() -> None:
-    known = set(yaml.safe_load(Path(openapi.__file__).with_suffix(".yaml").read_text())["paths"])
+    known = set(yaml.safe_load(Path(operations.__file__).with_name("openapi.yaml").read_text())["paths"])
     asked = [path for page in PAGES.values() for path in re.findall(r"https?://[\w.-]+:\d+(/[a-z][\w./]*)", page)]
     assert asked
     for path in asked:

@@ -21,7 +21,7 @@ from evertable.engine.process import ARRIVAL_S
 from evertable.engine.session import LOCAL_SETTINGS, LOCAL_SLOTS, RELEASE_S, SETTINGS, slots_of
 from evertable.install import cache
 from evertable.server.metrics import METRICS, Kind, Metrics
-from evertable.server.security import Asked, Rules
+from evertable.server.security import AccessRules, RequestHead
 from evertable.state.ownership import LEASE_S
 from evertable.state.state_topic import StateTopic
 
@@ -199,16 +199,16 @@ OUTSIDE = (b"origin", b"https://tables.example")
 TOKEN = (b"authorization", b"Bearer sesame")
 
 
-def condition(rules: Rules, *headers: tuple[bytes, bytes]) -> str | None:
-    refusal = rules.refusal(Asked("/api/tables", headers))
+def condition(rules: AccessRules, *headers: tuple[bytes, bytes]) -> str | None:
+    refusal = rules.refusal(RequestHead("/api/tables", headers))
     return refusal.condition if refusal else None
 
 
 def test_what_a_proxy_must_pass_on() -> None:
-    rules = Rules(SecretStr("sesame"))
+    rules = AccessRules(SecretStr("sesame"))
     assert condition(rules, (b"host", b"tables.example"), OUTSIDE, TOKEN) is None
     assert condition(rules, (b"host", b"127.0.0.1:10000"), OUTSIDE, TOKEN) == "ORIGIN_NOT_ALLOWED"
-    assert condition(Rules(), (b"host", b"tables.example")) == "HOST_NOT_ALLOWED"
+    assert condition(AccessRules(), (b"host", b"tables.example")) == "HOST_NOT_ALLOWED"
 
 
 def test_the_page_asks_for_everything_by_relative_addresses() -> None:

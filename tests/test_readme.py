@@ -13,7 +13,7 @@ from tests.documents.reader import Reader, told_otherwise
 
 from evertable.config.server import Server
 from evertable.schema.columns import parse_columns
-from evertable.server.live import create_live_app
+from evertable.server.app import create_live_app
 from evertable.server.run import ServerThread
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog

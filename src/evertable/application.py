@@ -49,7 +49,7 @@ from evertable.generations.watch import TopicWatch
 from evertable.kafka.admin import Admin
 from evertable.kafka.topics import topic_id
 from evertable.live.hub import Hub
-from evertable.server.live import create_live_app
+from evertable.server.app import create_live_app
 from evertable.server.metrics import Metrics
 from evertable.server.run import Server
 from evertable.shutdown import Shutdown

@@ -14,7 +14,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 import websockets
-from tests.server.viewers import Frame, Picture
+from tests.live.picture import Frame, Picture
 from tests.serving.audience import Audience
 from websockets.exceptions import ConnectionClosed, InvalidMessage
 

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.server.conftest import settings
+from tests.live.samples import settings
 
 from evertable.errors import EvertableError
 from evertable.schema.columns import parse_columns
-from evertable.server.live import create_live_app
+from evertable.server.app import create_live_app
 from evertable.server.run import ServerThread
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog

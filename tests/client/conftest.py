@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from tests.server.conftest import settings
+from tests.live.samples import settings
 from tests.waiting import wait_until
 
 from evertable.client import Client

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 from tests.engine.conftest import NewGeneration
 from tests.engine.rig import Generation, Sent
-from tests.server.conftest import settings
+from tests.live.samples import settings
 from tests.server.viewers import Viewer
 
 from evertable.changelog.schema import Side
@@ -18,7 +18,7 @@ from evertable.config import JoinType
 from evertable.engine.protocol import EngineEvent, EpochCommitted
 from evertable.generations.commits import changelog_end
 from evertable.generations.feed import Feed
-from evertable.server.live import create_live_app
+from evertable.server.app import create_live_app
 from evertable.server.run import ServerThread
 from evertable.tables.catalog import Catalog
 from evertable.tables.generation import GenerationTables, Input

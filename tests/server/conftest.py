@@ -8,29 +8,12 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.live.samples import settings, table
 
-from evertable.config.server import Server
-from evertable.schema.columns import Column, parse_columns
 from evertable.server.app import create_app
 from evertable.server.run import ServerThread
-from evertable.tables.bounded import BoundedTable
+from evertable.server.uvicorn_internals import WebSocketProtocol
 from evertable.tables.catalog import Catalog
-
-USERS: tuple[Column, ...] = parse_columns({"userId": "string", "name": "string", "age": "long"})
-PEOPLE = [("u1", "Ada", 36), ("u2", "Bob", None), ("u3", 'Çelik, "Eve"\n', 41)]
-
-
-def settings(**given: Any) -> Server:
-    """A server's settings for tests: any free port."""
-    return Server.model_validate({"port": 0, **given})
-
-
-def table(
-    columns: tuple[Column, ...] = USERS, rows: list[tuple[Any, ...]] = PEOPLE, limit: int = 100_000
-) -> BoundedTable:
-    made = BoundedTable(columns, limit)
-    made.append(rows)
-    return made
 
 
 @pytest.fixture
@@ -61,3 +44,17 @@ def client(serve: Serve, catalog: Catalog) -> Iterator[httpx.Client]:
     """A client of a server over ``catalog``."""
     with httpx.Client(base_url=serve(catalog).url) as made:
         yield made
+
+
+@pytest.fixture
+def lost(monkeypatch: pytest.MonkeyPatch) -> list[WebSocketProtocol]:
+    """Connections that have ended."""
+    found: list[WebSocketProtocol] = []
+    end = WebSocketProtocol.connection_lost
+
+    def noted(connection: WebSocketProtocol, exc: Exception | None) -> None:
+        found.append(connection)
+        end(connection, exc)
+
+    monkeypatch.setattr(WebSocketProtocol, "connection_lost", noted)
+    return found

@@ -15,16 +15,16 @@ from typing import Any
 import httpx
 import pytest
 from structlog.testing import capture_logs
-from tests.server.conftest import USERS, Serve, table
+from tests.live.samples import USERS, catalog_of, numbered, table
+from tests.server.conftest import Serve
 from tests.server.raw import CLOSE, PING, TEXT, RawSocket, framed
-from tests.server.test_socket import catalog_of, numbered
-from tests.server.test_stalled import memory
 from tests.server.viewers import Viewer, live
 from tests.waiting import wait_until
 
 from evertable.live.hub import Hub
 from evertable.protocol.values import MAX_TEXT
 from evertable.schema.columns import parse_columns
+from evertable.server.operations import resident_bytes
 from evertable.server.socket import Sockets
 from evertable.tables.bounded import BoundedTable
 
@@ -83,7 +83,7 @@ def end(hub: Hub, sockets: Sockets) -> None:
     """Nothing is left of those who went."""
     wait_until(lambda: not len(sockets), "sockets end")
     assert (hub.views, hub.subscriptions) == (0, 0)
-    wait_until(lambda: not (len(hub._orders) or hub._orders._tasks or hub._tasks), "orders and looks end")
+    wait_until(lambda: not hub.orders, "orders are dropped")
 
 
 def test_abuse_disturbs_nobody(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
@@ -153,12 +153,12 @@ def test_who_comes_and_goes_leaves_nothing(serve: Serve) -> None:
         if n == CYCLES // 2:
             end(hub, sockets)
             gc.collect()
-            used, threads, idle = memory(), others(), tasks()
+            used, threads, idle = resident_bytes(), others(), tasks()
     end(hub, sockets)
     gc.collect()
     assert others() <= threads
     wait_until(lambda: tasks() <= idle)
-    assert memory() - used < 8_000_000
+    assert resident_bytes() - used < 8_000_000
 
 
 def test_wide_tables_and_odd_names(serve: Serve) -> None:

@@ -7,14 +7,24 @@ from pathlib import Path
 
 import pytest
 from starlette.routing import Route
-from tests.server.conftest import settings
+from tests.live.samples import settings
 
 from evertable import errors
 from evertable.protocol.values import MAX_TEXT
-from evertable.server import downloads, gate, heads, listen, operations, refusals, rest, run, strangers
+from evertable.server import (
+    bad_requests,
+    downloads,
+    listen,
+    middleware,
+    refusals,
+    requests,
+    rest,
+    run,
+    uvicorn_internals,
+)
 from evertable.server.app import create_app
 from evertable.server.metrics import METRICS
-from evertable.server.parameters import CSV, PAGE, SHAPE
+from evertable.server.requests import CSV, PAGE, SHAPE
 from evertable.tables.catalog import Catalog
 from evertable.views.filters.parser import MAX_PART_CHARS
 
@@ -77,16 +87,16 @@ def test_conditions() -> None:
         ("a download whose client takes nothing", f"is given up after {downloads.STALLED_S} s"),
         ("requests of one address that wait for an answer", str(rest.MAX_WAITING)),
         ("characters of a text after `contains`, `starts with`, `ends with`", str(MAX_PART_CHARS)),
-        ("bytes in a body", f"{operations.MAX_BODY:,}"),
+        ("bytes in a body", f"{requests.MAX_BODY:,}"),
         ("bytes in a request's head, its address included", f"{run.MAX_HEAD_BYTES:,}"),
         (
             "from the connection, or the last answer, to a request's head",
-            f"{heads.HEAD_S:.0f} s, then the connection is cut",
+            f"{uvicorn_internals.HEAD_S:.0f} s, then the connection is cut",
         ),
         ("characters of a text in a page", f"{MAX_TEXT:,}, then it is cut as in [PROTOCOL.md](PROTOCOL.md#values)"),
         (
             "answers to wrong tokens held back at once",
-            f"{strangers.MAX_HELD}, then further ones are answered at once",
+            f"{bad_requests.MAX_HELD}, then further ones are answered at once",
         ),
         ("stopping", f"requests under way get {run.GRACE_S} s, then connections are cut"),
     ],
@@ -106,5 +116,5 @@ def test_headers() -> None:
         "Content-Security-Policy",
     ):
         assert f"`{name}" in PAGE_TEXT
-        assert name in gate.HEADERS
-    assert (listen.BACKLOG, f"{operations.BODY_TIMEOUT_S} s" in PAGE_TEXT) == (2048, True)
+        assert name in middleware.HEADERS
+    assert (listen.BACKLOG, f"{requests.BODY_TIMEOUT_S} s" in PAGE_TEXT) == (2048, True)

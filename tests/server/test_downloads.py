@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 
 import httpx
 import pytest
-from tests.server.conftest import Serve, table
+from tests.live.samples import table
+from tests.server.conftest import Serve
 
 from evertable.schema.columns import parse_columns
 from evertable.server.run import ServerThread

@@ -11,8 +11,8 @@ import httpx
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.server.conftest import USERS, Serve, settings, table
-from tests.server.test_socket import catalog_of, numbered
+from tests.live.samples import USERS, catalog_of, numbered, settings, table
+from tests.server.conftest import Serve
 from tests.server.viewers import Viewer, live
 from tests.waiting import PATIENCE_S, wait_until
 
@@ -21,7 +21,7 @@ from evertable.changelog.schema import ChangelogSchema
 from evertable.live.workers import Workers
 from evertable.schema.columns import parse_columns
 from evertable.schema.joins import JoinType
-from evertable.server.live import create_live_app
+from evertable.server.app import create_live_app
 from evertable.server.run import ServerThread
 from evertable.tables.bounded import BoundedSnapshot, BoundedTable
 from evertable.tables.catalog import Catalog
@@ -124,7 +124,7 @@ def test_a_subscription_over_its_deadline_ends_with_an_error(serve: Serve, texts
         viewer.until(lambda: viewer.errors)
         (error,) = viewer.errors
         assert (error["id"], error["tag"], error["condition"]) == ("a", 3, "QUERY_TIMEOUT")
-        wait_until(lambda: (hub.views, hub.queries, len(hub._orders)) == (0, 0, 0))
+        wait_until(lambda: (hub.views, hub.queries, hub.orders) == (0, 0, 0))
         assert viewer.subscribe("final_ui", "a", 4, limit=1, columns=["id"]).rows == [["t0"]]
 
 
@@ -173,9 +173,9 @@ def test_who_leaves_stops_its_query(serve: Serve, monkeypatch: pytest.MonkeyPatc
     with socket.create_connection(("127.0.0.1", server.port)) as leaving:
         leaving.sendall(f"GET /api/tables/{path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         wait_until(lambda: rows.taken)
-    wait_until(lambda: all(job.stopped for job in tuple(workers._jobs)))
+    wait_until(lambda: not workers.running)
     rows.go.set()
-    wait_until(lambda: not workers._jobs)
+    server.stop()  # waits for the workers
     assert rows.taken == 1
 
 
@@ -188,10 +188,11 @@ def test_who_unsubscribes_stops_its_query(serve: Serve, monkeypatch: pytest.Monk
         viewer.send(type="subscribe", id="a", table="users_ui", view={"filter": "age > 5"})
         wait_until(lambda: rows.taken)
         viewer.send(type="unsubscribe", id="a")
-        wait_until(lambda: all(job.stopped for job in tuple(hub._workers._jobs)))
+        wait_until(lambda: not hub.orders)
+        viewer.settle(1)  # by now the cancelled work has been told to stop
         rows.go.set()
-        wait_until(lambda: not hub._workers._jobs)
-        assert rows.taken == 1
+    server.stop()  # waits for the workers
+    assert rows.taken == 1
 
 
 def test_different_queries_are_limited(serve: Serve) -> None:

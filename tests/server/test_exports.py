@@ -17,7 +17,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.server.conftest import Serve, table
+from tests.live.samples import table
+from tests.server.conftest import Serve
 
 from evertable.protocol.decoding import from_json
 from evertable.protocol.values import rows_of

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import httpx
-from tests.server.conftest import Serve, table
+from tests.live.samples import table
+from tests.server.conftest import Serve
 
 from evertable.tables.catalog import Catalog
 
@@ -19,7 +20,7 @@ def test_ready_when_every_name_has_a_table(serve: Serve) -> None:
     with httpx.Client(base_url=serve(catalog).url) as client:
         answer = client.get("/readyz")
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
-        message = "No generation is live yet; without a table are users_ui, final_ui."
+        message = "No generation is live yet. These tables are missing: users_ui, final_ui."
         assert {"condition": "NOT_READY", "message": message} == answer.json()
         catalog.publish(1, {"users_ui": table(), "final_ui": table()})
         assert ((answer := client.get("/readyz")).status_code, answer.json()) == (200, {"status": "ready"})

@@ -5,7 +5,8 @@ from __future__ import annotations
 import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from tests.server.conftest import Serve, table
+from tests.live.samples import table
+from tests.server.conftest import Serve
 
 from evertable.server.metrics import METRICS, Kind, Metrics
 from evertable.tables.catalog import Catalog

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import httpx
 import pytest
 from starlette.routing import Route
-from tests.server.conftest import Serve, settings, table
+from tests.live.samples import settings, table
+from tests.server.conftest import Serve
 from tests.server.schemas import problems, resolved
+from tests.server.stubs import accept, roll_back, topics
 
 from evertable import __version__
 from evertable.protocol.frames import MAX_INTEGER
 from evertable.server.app import create_app
-from evertable.server.openapi import description
-from evertable.server.parameters import CSV, PAGE, SHAPE
+from evertable.server.operations import openapi_document
+from evertable.server.requests import CSV, PAGE, SHAPE
 from evertable.tables.catalog import Catalog
 
-WHOLE = description()
+WHOLE = openapi_document()
 
 
 def test_every_route_is_described_and_every_description_has_its_route(catalog: Catalog) -> None:
@@ -74,18 +75,6 @@ def _references(part: Any) -> list[str]:
     return own + [found for item in part.values() for found in _references(item)]
 
 
-async def accept(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {"result": "accepted", **message}
-
-
-async def topics() -> Mapping[str, list[str]]:
-    return {"usersTopic": ["users_v1"], "accountsTopic": []}
-
-
-async def go_back() -> Mapping[str, Any]:
-    return {"result": "accepted"}
-
-
 @pytest.mark.parametrize(
     ("method", "address", "path"),
     [
@@ -108,7 +97,7 @@ async def go_back() -> Mapping[str, Any]:
 def test_answers(serve: Serve, method: str, address: str, path: str) -> None:
     """Of every kind, refusals included."""
     catalog = Catalog(["later"], {"users_ui": table()})
-    with httpx.Client(base_url=serve(catalog, control=accept, rollback=go_back, topics=topics).url) as client:
+    with httpx.Client(base_url=serve(catalog, control=accept, rollback=roll_back, topics=topics).url) as client:
         answer = client.request(method, address, json={} if method == "POST" else None)
     responses = WHOLE["paths"][path][method.lower()]["responses"]
     described = responses.get(str(answer.status_code)) or responses["default"]

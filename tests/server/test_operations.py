@@ -8,11 +8,12 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.server.conftest import Serve, table
+from tests.live.samples import table
+from tests.server.conftest import Serve
 
 from evertable.errors import EvertableError, KafkaUnreachableError, NothingBeforeError, RequestError
 from evertable.schema.columns import parse_columns
-from evertable.server import operations
+from evertable.server import requests
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog
 
@@ -167,7 +168,7 @@ def test_bodies(serve: Serve, catalog: Catalog, path: str, body: bytes, expected
 
 def test_a_body_that_does_not_come(serve: Serve, catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     """Is not waited for longer than a while."""
-    monkeypatch.setattr(operations, "BODY_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(requests, "BODY_TIMEOUT_S", 0.01)
     server = serve(catalog)
     with socket.create_connection(("127.0.0.1", server.port)) as slow:
         slow.sendall(b"POST /api/control HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{")

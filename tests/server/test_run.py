@@ -15,7 +15,9 @@ from pathlib import Path
 import httpx
 import pytest
 from starlette.websockets import WebSocket
-from tests.server.conftest import Serve, settings
+from tests.live.samples import settings
+from tests.server.conftest import Serve
+from tests.server.stubs import greeting
 from tests.server.trusting import trusting
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
@@ -101,12 +103,6 @@ def test_nothing_is_exposed_without_a_token(catalog: Catalog) -> None:
         ServerThread(create_app(catalog, settings()), chosen).start()
 
 
-async def patient(websocket: WebSocket) -> None:
-    await websocket.accept("evertable.v1")
-    await websocket.send_text("hello")
-    await websocket.receive()
-
-
 async def stubborn(websocket: WebSocket) -> None:
     """Sends without end to someone who takes nothing."""
     await websocket.accept("evertable.v1")
@@ -116,7 +112,7 @@ async def stubborn(websocket: WebSocket) -> None:
 
 def test_open_sockets_are_told(serve: Serve, catalog: Catalog) -> None:
     """1012: the server stops or restarts, connect again."""
-    server = serve(catalog, websocket=patient)
+    server = serve(catalog, websocket=greeting)
     with connect(server.url.replace("http", "ws") + "/ws", subprotocols=PROTOCOL) as viewer:
         assert viewer.recv() == "hello"
         server.stop()
@@ -185,7 +181,7 @@ def test_tls(serve: Serve, catalog: Catalog, certificate: tuple[Path, Path]) -> 
     """https and wss with the configured certificate; browsers are told to stay with it, but not for localhost."""
     made, key = certificate
     tls = {"certificate": str(made), "key": str(key), "key_password": "hunter2"}
-    server = serve(catalog, {"tls": tls}, websocket=patient)
+    server = serve(catalog, {"tls": tls}, websocket=greeting)
     trusted = trusting(made)
     assert server.url.startswith("https://")
     answer = httpx.get(f"{server.url}/api/tables", verify=trusted)

@@ -9,13 +9,13 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis import Case
-from tests.server.conftest import settings as server_settings
-from tests.server.conftest import table
-from tests.server.test_openapi import accept, go_back, topics
+from tests.live.samples import settings as server_settings
+from tests.live.samples import table
+from tests.server.stubs import accept, roll_back, topics
 
 from evertable.schema.columns import parse_columns
-from evertable.server.live import create_live_app
-from evertable.server.openapi import description
+from evertable.server.app import create_live_app
+from evertable.server.operations import openapi_document
 from evertable.server.run import ServerThread
 from evertable.tables.catalog import Catalog
 
@@ -41,14 +41,14 @@ def flow() -> Mapping[str, Any]:
 def server() -> Iterator[ServerThread]:
     catalog = Catalog([], {"users": table(parse_columns(TYPES), [("u1", 36, 0.5, None, None, "{}")])})
     chosen = server_settings()
-    app, _ = create_live_app(catalog, chosen, control=accept, rollback=go_back, topics=topics, status=flow)
+    app, _ = create_live_app(catalog, chosen, control=accept, rollback=roll_back, topics=topics, status=flow)
     with ServerThread(app, chosen) as running:
         yield running
 
 
 def narrowed() -> dict[str, Any]:
     """What a server serves (tests/server/test_openapi.py), with names and filters of our table instead of any text."""
-    whole = description()
+    whole = openapi_document()
     parameters = whole["components"]["parameters"]
     parameters["name"]["schema"]["enum"] = ["users"]
     parameters["columns"]["schema"]["items"]["enum"] = ["", *TYPES]  # an empty one counts as not given

@@ -8,24 +8,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
+from tests.server.stubs import TOKEN
 
 from evertable.config.server import Server
 from evertable.errors import ConfigError
-from evertable.server.security import Asked, Rules, check_exposure, make_token
+from evertable.server.security import AccessRules, RequestHead, check_exposure, make_token
 
-TOKEN = "correct-horse-battery-staple"  # noqa: S105 - a test's
-WITH_TOKEN = Rules(SecretStr(TOKEN))
-WITHOUT = Rules()
+WITH_TOKEN = AccessRules(SecretStr(TOKEN))
+WITHOUT = AccessRules()
 
 
-def asked(path: str = "/api/tables", *, method: str = "GET", websocket: bool = False, **headers: str) -> Asked:
+def asked(path: str = "/api/tables", *, method: str = "GET", websocket: bool = False, **headers: str) -> RequestHead:
     """A request; header names are written with ``_``, and Host is there unless it is given."""
     pairs = {"host": "localhost:10000", **headers}
     encoded = [(name.replace("_", "-").encode(), value.encode("latin-1")) for name, value in pairs.items()]
-    return Asked(path, encoded, method, websocket)
+    return RequestHead(path, encoded, method, websocket)
 
 
-def verdict(rules: Rules, request: Asked) -> tuple[int, str]:
+def verdict(rules: AccessRules, request: RequestHead) -> tuple[int, str]:
     refusal = rules.refusal(request)
     return (200, "") if refusal is None else (refusal.status, refusal.condition)
 
@@ -75,7 +75,7 @@ def test_no_token_at_all() -> None:
 def test_two_tokens_are_none() -> None:
     """Nobody gets two guesses in one request."""
     twice = [(b"authorization", b"Bearer x"), (b"authorization", f"Bearer {TOKEN}".encode())]
-    assert verdict(WITH_TOKEN, Asked("/api/tables", twice)) == WRONG
+    assert verdict(WITH_TOKEN, RequestHead("/api/tables", twice)) == WRONG
 
 
 @pytest.mark.parametrize(
@@ -103,18 +103,18 @@ def test_tokens_of_browsers(offered: str, expected: tuple[int, str]) -> None:
 @given(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1), st.text(max_size=50))
 def test_any_token(token: str, guess: str) -> None:
     """Whatever visible characters it is made of, it is let in, and nothing else is."""
-    rules = Rules(SecretStr(token))
+    rules = AccessRules(SecretStr(token))
     assert verdict(rules, asked(authorization=f"Bearer {token}")) == FINE
     offered = f"evertable.v1, {browser_token(token)}"
     assert verdict(rules, asked("/ws", websocket=True, sec_websocket_protocol=offered)) == FINE
     if guess.strip(" ") != token:
         header = f"Bearer {guess}".encode()
-        assert verdict(rules, Asked("/api/tables", [(b"authorization", header)])) == WRONG
+        assert verdict(rules, RequestHead("/api/tables", [(b"authorization", header)])) == WRONG
 
 
 def test_what_is_open() -> None:
     """Health checks need no token, nor does what is opened on purpose; what only looks like it does."""
-    rules = Rules(SecretStr(TOKEN), public=("/", "/assets/", "/app.js"))
+    rules = AccessRules(SecretStr(TOKEN), public=("/", "/assets/", "/app.js"))
     for path in ("/healthz", "/readyz", "/", "/assets/x.css", "/app.js"):
         assert verdict(rules, asked(path)) == FINE
         assert verdict(rules, asked(path, method="HEAD")) == FINE
@@ -161,9 +161,9 @@ def test_hosts_without_a_token(host: str, fine: bool) -> None:
 
 def test_no_host_or_two() -> None:
     """Count as one that is not allowed."""
-    assert verdict(WITHOUT, Asked("/api/tables")) == (403, "HOST_NOT_ALLOWED")
+    assert verdict(WITHOUT, RequestHead("/api/tables")) == (403, "HOST_NOT_ALLOWED")
     twice = [(b"host", b"localhost"), (b"host", b"localhost")]
-    assert verdict(WITHOUT, Asked("/api/tables", twice)) == (403, "HOST_NOT_ALLOWED")
+    assert verdict(WITHOUT, RequestHead("/api/tables", twice)) == (403, "HOST_NOT_ALLOWED")
 
 
 ORIGINS = [
@@ -192,7 +192,7 @@ ORIGINS = [
 @pytest.mark.parametrize(("origin", "fine"), ORIGINS)
 def test_origins(origin: str, fine: bool) -> None:
     """The server's own address and those listed, for every kind of request."""
-    rules = Rules(None, ("https://dash.example.com", "http://localhost:4200"))
+    rules = AccessRules(None, ("https://dash.example.com", "http://localhost:4200"))
     expected = FINE if fine else (403, "ORIGIN_NOT_ALLOWED")
     socket = asked("/ws", websocket=True, sec_websocket_protocol="evertable.v1", origin=origin)
     for request in (asked(origin=origin), asked(method="POST", origin=origin), socket):
@@ -213,7 +213,7 @@ def test_a_page_under_tls_comes_over_tls() -> None:
             (b"origin", origin.encode()),
             (b"authorization", b"Bearer " + TOKEN.encode()),
         ]
-        request = Asked("/api/status", headers, secure=True)
+        request = RequestHead("/api/status", headers, secure=True)
         assert verdict(WITH_TOKEN, request) == (FINE if fine else (403, "ORIGIN_NOT_ALLOWED"))
 
 
@@ -228,10 +228,10 @@ def test_posts_of_browsers_that_name_no_origin(site: str, fine: bool) -> None:
     assert verdict(WITHOUT, asked(method="POST")) == FINE
 
 
-@pytest.mark.parametrize("rules", [WITHOUT, Rules(origins=("https://dash.example.com",))])
+@pytest.mark.parametrize("rules", [WITHOUT, AccessRules(origins=("https://dash.example.com",))])
 @pytest.mark.parametrize("path", ["/api/tables", "/api/tables/users_ui.csv", "/api/status", "/metrics", "/ws", "/nope"])
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_gets_of_pages_elsewhere_reach_no_data(rules: Rules, path: str, site: str) -> None:
+def test_gets_of_pages_elsewhere_reach_no_data(rules: AccessRules, path: str, site: str) -> None:
     """A link, an image or a script on any page sends no Origin; the browser's word on its site is what remains."""
     refused = (403, "ORIGIN_NOT_ALLOWED")
     assert verdict(rules, asked(path, sec_fetch_site=site)) == refused
@@ -251,7 +251,7 @@ def test_gets_that_no_other_page_made() -> None:
 
 def test_pages_elsewhere_may_link_to_the_page() -> None:
     """It holds no data; health checks do not either."""
-    rules = Rules(public=("/", "/main.js"))
+    rules = AccessRules(public=("/", "/main.js"))
     for path in ("/", "/main.js", "/healthz", "/readyz"):
         assert verdict(rules, asked(path, sec_fetch_site="cross-site")) == FINE
     assert verdict(rules, asked("/", method="POST", sec_fetch_site="cross-site")) == (403, "ORIGIN_NOT_ALLOWED")
@@ -259,7 +259,7 @@ def test_pages_elsewhere_may_link_to_the_page() -> None:
 
 def test_listed_pages_may_link_to_data() -> None:
     """Browsers say of a link which origin it is on; a POST needs more than that."""
-    rules = Rules(origins=("https://dash.example.com",))
+    rules = AccessRules(origins=("https://dash.example.com",))
     page = "https://dash.example.com/reports"
     assert verdict(rules, asked("/api/tables/users_ui.csv", sec_fetch_site="cross-site", referer=page)) == FINE
     posted = asked("/api/rollback", method="POST", sec_fetch_site="cross-site", referer=page)
@@ -268,9 +268,9 @@ def test_listed_pages_may_link_to_data() -> None:
 
 def test_a_preflight_shows_no_token() -> None:
     """It comes without one; the request that follows must have it."""
-    rules = Rules(SecretStr(TOKEN), ("https://dash.example.com",))
+    rules = AccessRules(SecretStr(TOKEN), ("https://dash.example.com",))
 
-    def preflight(origin: str) -> Asked:
+    def preflight(origin: str) -> RequestHead:
         return asked(method="OPTIONS", origin=origin, access_control_request_method="GET")
 
     assert verdict(rules, preflight("https://dash.example.com")) == FINE

@@ -7,7 +7,8 @@ import threading
 from typing import Any
 
 import pytest
-from tests.server.conftest import PEOPLE, USERS, Serve, table
+from tests.live.samples import PEOPLE, USERS, catalog_of, numbered, table
+from tests.server.conftest import Serve
 from tests.server.viewers import WAIT_S, Viewer, live
 from tests.waiting import wait_until
 from websockets.exceptions import ConnectionClosed
@@ -17,19 +18,6 @@ from evertable.live.orders import Order
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog
 from evertable.tables.pieces import Check
-
-
-def catalog_of(**tables: BoundedTable) -> Catalog:
-    """A catalog whose names are all live, and whose tables ring it."""
-    catalog = Catalog(tables)
-    for shown in tables.values():
-        shown._on_change = catalog.notify
-    catalog.publish(1, tables)
-    return catalog
-
-
-def numbered(count: int) -> list[tuple[Any, ...]]:
-    return [(f"u{i}", f"name {i}", i) for i in range(count)]
 
 
 def test_a_subscription_begins_with_its_page(serve: Serve, catalog: Catalog) -> None:

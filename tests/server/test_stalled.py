@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import os
 import socket as sockets_
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
-from tests.server.conftest import USERS, Serve
-from tests.server.test_socket import catalog_of
+from tests.live.samples import USERS, catalog_of
+from tests.server.conftest import Serve
 from tests.server.trusting import trusting
 from tests.server.viewers import Viewer, live
 from tests.waiting import wait_until
 
+from evertable.server.operations import resident_bytes
 from evertable.tables.bounded import BoundedTable
 
 ROWS = 2_000
@@ -35,10 +35,6 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = ["openssl", "req", "-x509", *what, *key, "-keyout", "-", "-out", "-"]
     made.write_bytes(subprocess.run(command, check=True, capture_output=True).stdout)
     return made
-
-
-def memory() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
 @pytest.mark.parametrize(("secured", "stall_s"), [(False, STALL_S), (True, 0.0)], ids=["plain", "TLS"])
@@ -69,11 +65,11 @@ def test_a_stalled_viewer_costs_little_and_catches_up_with_one_page(
                 gc.collect()
                 pages = hub.sent["page"]
             if FULL <= number < 2 * FULL:  # what these rounds take is used again in the next ones
-                before = max(before, memory())
+                before = max(before, resident_bytes())
         lively.settle(1)
         gc.collect()
         ctypes.CDLL(None).malloc_trim(0)  # what the allocator keeps for later is not the viewer's
-        assert memory() - before < MAX_BYTES
+        assert resident_bytes() - before < MAX_BYTES
         assert hub.sent["page"] - pages <= number - FULL + 1  # to the lively one
         late, sent = stalled.pictures["a"], hub.sent["page"]
         stalled.until(lambda: late.rows[0][2] == number)

@@ -7,8 +7,10 @@ import json
 from typing import Any
 
 import websockets
-from tests.server.conftest import USERS, Serve, table
-from tests.server.viewers import Picture, live
+from tests.live.picture import Picture
+from tests.live.samples import USERS, table
+from tests.server.conftest import Serve
+from tests.server.viewers import live
 from websockets.typing import Subprotocol
 
 from evertable.protocol.frames import SUBPROTOCOL

@@ -9,7 +9,8 @@ from urllib.parse import quote
 
 import httpx
 import pytest
-from tests.server.conftest import PEOPLE, Serve, settings, table
+from tests.live.samples import PEOPLE, settings, table
+from tests.server.conftest import Serve
 
 from evertable.schema.columns import parse_columns
 from evertable.server import rest

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any, Self
 
-from tests.server.conftest import Serve, settings
+from tests.live.picture import Frame, Picture
+from tests.live.samples import settings
+from tests.server.conftest import Serve
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
@@ -19,7 +20,6 @@ from evertable.server.socket import Sockets
 from evertable.tables.catalog import Catalog
 
 WAIT_S = 30
-Frame = dict[str, Any]
 
 
 def live(serve: Serve, catalog: Catalog, **given: Any) -> tuple[ServerThread, Hub, Sockets]:
@@ -28,44 +28,6 @@ def live(serve: Serve, catalog: Catalog, **given: Any) -> tuple[ServerThread, Hu
     hub = Hub(catalog, chosen)
     sockets = Sockets(hub, chosen.max_sockets)
     return serve(catalog, given, websocket=sockets, lifespan=hub.running), hub, sockets
-
-
-class Picture:
-    """What a client holds of one subscription: pages and patches applied as docs/PROTOCOL.md says."""
-
-    def __init__(self) -> None:
-        self.page: Frame = {}
-        self.kinds: Counter[str] = Counter()
-
-    def apply(self, frame: Frame) -> None:
-        self.kinds[frame["type"]] += 1
-        if frame["type"] == "page":
-            self._check_order(frame)
-            self.page = frame
-        elif frame["type"] in ("patch", "total"):
-            self._check_order(frame)
-            assert frame["generation"] == self.page["generation"]
-            assert frame["publication"] == self.page["publication"]
-            rows = [list(row) for row in self.page["rows"]]
-            for at, remove, put in frame.pop("splice", ()):
-                assert 0 <= at <= at + remove <= len(rows)
-                rows[at : at + remove] = put
-            for row, column, value in frame.pop("cells", ()):
-                rows[row][column] = value
-            self.page = {**self.page, **frame, "rows": rows}
-
-    def _check_order(self, frame: Frame) -> None:
-        if self.page and frame["tag"] >= self.page["tag"]:
-            assert (frame["publication"], frame["version"]) >= (self.page["publication"], self.page["version"])
-
-    @property
-    def rows(self) -> list[list[Any]]:
-        rows: list[list[Any]] = self.page.get("rows", [])
-        return rows
-
-    @property
-    def total(self) -> int:
-        return int(self.page.get("total", -1))
 
 
 class Viewer:

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import websockets
-from tests.server.viewers import Frame, Picture
+from tests.live.picture import Frame, Picture
 from tests.waiting import wait_until
 from websockets.typing import Subprotocol
 

@@ -16,9 +16,9 @@ from tests.waiting import wait_until
 
 from evertable.application import Application
 from evertable.config import Config
-from evertable.server.openapi import description
+from evertable.server.operations import openapi_document
 
-DESCRIPTION = description()
+DESCRIPTION = openapi_document()
 
 USERS = {"userId": "string", "name": "string", "age": "long"}
 ACCOUNTS = {"userId": "string", "accountType": "string", "balance": "double"}

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, Response, expect
 from starlette.types import Receive, Scope, Send
-from tests.server.conftest import USERS, settings, table
+from tests.live.samples import USERS, settings, table
 from tests.waiting import wait_until
 from tests.web.conftest import OpenTab, Picture
 from tests.web.watching import cells
 
 from evertable.schema.columns import parse_columns
-from evertable.server.live import create_live_app
+from evertable.server.app import create_live_app
 from evertable.server.run import ServerThread
 from evertable.tables.catalog import Catalog
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import expect
-from tests.server.conftest import settings, table
+from tests.live.samples import settings, table
 from tests.waiting import wait_until
 from tests.web.conftest import OpenTab, Picture
 from tests.web.watching import cells
 
-from evertable.server.live import create_live_app
+from evertable.server.app import create_live_app
 from evertable.server.run import ServerThread
 from evertable.tables.catalog import Catalog
 

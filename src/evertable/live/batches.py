@@ -1,4 +1,4 @@
-"""Takes rows out of tables in pieces, so that no step is long however large the texts are."""
+"""Reads rows of tables in batches of bounded size, so that no step takes long."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from evertable.tables.table import Readable, Slots
 
 MAX_ROWS = 8_192
 HEAVY_BYTES = 4 << 20
-"""Of text in a page: more is read off the event loop, and without holding the table's lock."""
+"""A page with more text than this is read on a worker, without holding the table's lock."""
 
 
 def batches(
     rows: Readable, slots: Slots, columns: Sequence[int], check: Check = never, max_bytes: int = HEAVY_BYTES
 ) -> Iterator[pa.RecordBatch]:
-    """Yields the rows of these slots, in that order; calls ``check`` before each piece."""
+    """Yields the rows of these slots, in that order; calls ``check`` before each batch."""
     for start, stop in pieces(rows, slots, columns, MAX_ROWS, max_bytes):
         check()
         yield rows.take(slots[start:stop], columns)

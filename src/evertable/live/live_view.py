@@ -1,7 +1,7 @@
-"""Live views, shared: one page for all who look at the same part of the same table, computed once.
+"""Live views: one page for all subscribers of the same part of the same table, computed once.
 
-A :class:`LiveView` knows no socket and no clock. ``look`` says what a publication shows now, ``accept`` makes it the
-page on show, and ``frame_for`` gives each subscription what it lacks.
+A :class:`LiveView` knows no socket and no clock. ``evaluate`` computes what a publication shows now, ``apply`` makes
+that the current page, and ``frame_for`` returns what a subscription has not been sent of it.
 """
 
 from __future__ import annotations
@@ -29,19 +29,18 @@ from evertable.tables.table import Extent, Mask, Slots, Table
 from evertable.views.query import Query, columns_of
 from evertable.views.view import View
 
-LARGE = 1_000
-"""Rows of a page; larger ones are made off the event loop."""
-
+LARGE_PAGE = 1_000
+"""Pages with more rows than this are evaluated on a worker."""
 
 BEGINNING = Stamp(0, 0)
 
 
 class HeavyPageError(Exception):
-    """A page holds so much text that it has to be made off the event loop."""
+    """A page holds so much text that it has to be read on a worker."""
 
 
-class News(Enum):
-    """What a look brought."""
+class Update(Enum):
+    """What changed for the subscribers of a view."""
 
     NONE = 0
     TOTAL = 1
@@ -50,7 +49,7 @@ class News(Enum):
 
 @dataclass(frozen=True)
 class Binding:
-    """A view on one publication's table: the columns it has there, and the order if one is needed."""
+    """A view of one publication's table: the columns it has there, and the order if it sorts or filters."""
 
     publication: Publication
     table: Table
@@ -59,13 +58,13 @@ class Binding:
     order: Order | None
 
     @property
-    def shown(self) -> list[Column]:
+    def shown_columns(self) -> list[Column]:
         return [self.table.columns[column] for column in self.columns]
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What happened to a table from one round to the next, told once for all of its views."""
+class TableChanges:
+    """What changed in a table since a version, read once for all views of the table."""
 
     publication: Publication
     since: int
@@ -74,18 +73,17 @@ class Seen:
     stamp: Stamp
 
     @classmethod
-    def of(cls, publication: Publication, table: Table, since: int) -> Seen:
+    def read(cls, publication: Publication, table: Table, since: int) -> TableChanges:
         with table.lock:
             extent = table.extent
             written = [] if extent.version == since else table.written(since)
-        return cls(
-            publication, since, extent, written, Stamp(publication.number, extent.version, publication.generation)
-        )
+        stamp = Stamp(publication.number, extent.version, publication.generation)
+        return cls(publication, since, extent, written, stamp)
 
 
 @dataclass(frozen=True)
-class Look:
-    """What a binding shows at one version; no rows if they are those that are on show already."""
+class ViewResult:
+    """What a binding shows at one version; ``rows`` is None if they are those of the current page."""
 
     binding: Binding
     extent: Extent
@@ -94,12 +92,12 @@ class Look:
     total: int
     rows: PageRows | None
     cost_s: float
-    """Of a core: what it waited for others does not count."""
+    """CPU time of the evaluation."""
 
 
 @dataclass(frozen=True)
-class Tail:
-    """A frame without its prefix, and the total that it tells."""
+class FrameTail:
+    """A frame without its prefix, and the total that it contains."""
 
     kind: str
     data: bytes
@@ -108,32 +106,32 @@ class Tail:
 
 @dataclass(eq=False)
 class Subscription:
-    """One subscriber of a view: how to tell it of news, and what it has got."""
+    """One subscriber of a view: how to notify it, and what it has been sent."""
 
     id: str
     tag: int
-    notify: Callable[[Subscription], None]
-    after: Stamp = BEGINNING
-    """Of the page that it comes from: an earlier one must not follow."""
-    page: int = 0
+    on_update: Callable[[Subscription], None]
+    min_stamp: Stamp = BEGINNING
+    """The stamp of the page that it was sent by another view: no earlier page may follow."""
+    page_number: int = 0
     """The number of the last page that was sent."""
-    total: int = -1
-    told_s: float | None = None
-    """When it was told of news that it has not taken yet."""
+    sent_total: int = -1
+    notified_s: float | None = None
+    """When it was notified of an update that it has not taken yet."""
     client: str | None = None
-    """The address that it comes from."""
-    before: tuple[tuple[int, View], ...] = ()
-    """Tag and view of those that it replaced before they had a page: what to go back to if this view fails."""
+    """Its address."""
+    replaced_views: tuple[tuple[int, View], ...] = ()
+    """Tag and view of those that it replaced before they had a page: what to return to if this view fails."""
 
-    def tell(self, now: float) -> None:
-        if self.told_s is None:
-            self.told_s = now
-        self.notify(self)
+    def notify(self, now: float) -> None:
+        if self.notified_s is None:
+            self.notified_s = now
+        self.on_update(self)
 
 
 @dataclass(eq=False)
 class LiveView:
-    """One view of one name, and the page it shows."""
+    """A view of the table behind one public name, with its current page."""
 
     name: str
     view: View
@@ -142,77 +140,78 @@ class LiveView:
     total: int = 0
     stamp: Stamp = BEGINNING
     page_failure: QueryTimeoutError | None = None
-    """Why its page cannot be made."""
+    """Why its page cannot be evaluated."""
     _binding: Binding | None = None
-    _next: Binding | None = None
-    _look: Look | None = None
+    _next_binding: Binding | None = None
+    _result: ViewResult | None = None
     _version: int = 0
     _page_range: tuple[int, int] | None = None
     _rows: PageRows | None = None
-    _page: int = 0
-    _before: PageRows | None = None
-    _page_tail: Tail | None = None
+    _page_number: int = 0
+    _previous_rows: PageRows | None = None
+    _page_tail: FrameTail | None = None
     _page_stamp: Stamp = BEGINNING
-    _patch_tail: Tail | None = None
+    _patch_tail: FrameTail | None = None
 
     @property
-    def large(self) -> bool:
-        return self.view.limit > LARGE
+    def is_large(self) -> bool:
+        return self.view.limit > LARGE_PAGE
 
     @property
     def binding(self) -> Binding | None:
-        """What is on show; None before the name's first table."""
+        """The binding of the current page; None before the name's first table."""
         return self._binding
 
     @property
     def orders(self) -> set[Order]:
-        """Those that it uses, or will use as soon as they are computed."""
-        bindings = (self._binding, self._next)
+        """The orders that it uses, or will use as soon as they are computed."""
+        bindings = (self._binding, self._next_binding)
         return {binding.order for binding in bindings if binding is not None and binding.order is not None}
 
     @property
     def failure(self) -> QueryTimeoutError | None:
-        """Why it is not kept up to date any more; its subscribers get it as an error, and end."""
+        """Why it is not kept up to date any more; its subscriptions end with this error."""
         return self.page_failure or next((order.failure for order in self.orders if order.failure), None)
 
     @property
     def client(self) -> str | None:
-        """The address of one who looks at it."""
+        """The address of one of its subscribers."""
         return next((subscription.client for subscription in self.subscribers), None)
 
     def bind(self, publication: Publication, orders: Orders) -> Binding | None:
-        """The binding to look through now; None while there is no table, or its order is not computed yet.
+        """Returns the binding to evaluate; None while there is no table, or while its order is not computed.
 
-        Until then the page of the publication before stays on show.
+        Until then the page of the publication before stays the current one.
         """
         if self._binding and self._binding.publication is publication:
             return self._binding
         table = publication.tables.get(self.name)
         if table is None:
             return None
-        if self._next is None or self._next.publication is not publication:
+        if self._next_binding is None or self._next_binding.publication is not publication:
             bound = self.query.bind(table.columns, missing_ok=True)
             columns, missing = columns_of(self.view, table.columns, missing_ok=True)
-            order = None if bound.plain else orders.of(self.name, table, self.query, bound, self.client)
+            order = None if bound.plain else orders.order_for(self.name, table, self.query, bound, self.client)
             lacking = tuple(dict.fromkeys((*missing, *bound.missing)))
-            self._next = Binding(publication, table, columns, lacking, order)
-        return self._next if self._next.order is None or self._next.order.slots is not None else None
+            self._next_binding = Binding(publication, table, columns, lacking, order)
+        is_computed = self._next_binding.order is None or self._next_binding.order.slots is not None
+        return self._next_binding if is_computed else None
 
     def is_current(self, binding: Binding) -> bool:
-        """Whether nothing has happened since the page on show, so that there is no need to look."""
-        look, number = self._look, binding.order.number if binding.order else 0
-        if look is None or look.binding is not binding or look.order_number != number:
+        """Whether nothing has changed since the last evaluation."""
+        result, number = self._result, binding.order.number if binding.order else 0
+        if result is None or result.binding is not binding or result.order_number != number:
             return False
         return self._version == binding.table.extent.version
 
-    def look(self, binding: Binding, check: Check | None = None) -> Look | None:
-        """What there is to see; None if it is what was seen last.
+    def evaluate(self, binding: Binding, check: Check | None = None) -> ViewResult | None:
+        """Returns what the binding shows; None if nothing has changed since the last evaluation.
 
-        May run on any thread. On a worker ``check`` is called between steps; without one, on the event loop, a page
-        that would take long is a HeavyPageError.
+        May run on any thread. A worker passes ``check``, which is called between steps. Without it, as on the event
+        loop, a page that would take long raises HeavyPageError.
         """
         start = time.thread_time()
-        last = self._look if self._look and self._look.binding is binding else None
+        last = self._result if self._result and self._result.binding is binding else None
         before = self._rows if last else None
         table, order = binding.table, binding.order
         number = order.number if order else 0
@@ -223,7 +222,7 @@ class LiveView:
             slots, total = self._slots(extent, order)
             lacking = np.ones(len(slots), bool) if before is None else self._lacking(before, table, slots)
             if last and not lacking.any() and np.array_equal(slots, last.slots):
-                return Look(binding, extent, number, slots, total, None, 0.0)
+                return ViewResult(binding, extent, number, slots, total, None, 0.0)
             wanted = slots[lacking]
             taken: Iterable[pa.RecordBatch]
             if not is_heavy(table, wanted, binding.columns):
@@ -232,39 +231,41 @@ class LiveView:
                 raise HeavyPageError
             else:
                 taken = batches(table.snapshot(), wanted, binding.columns, check)  # read below, without the lock
-        read = [row for batch in taken for row in rows_of(batch, binding.shown)]
-        rows = _completed(before, slots, lacking, read)
-        return Look(binding, extent, number, slots, total, rows, time.thread_time() - start)
+        read = [row for batch in taken for row in rows_of(batch, binding.shown_columns)]
+        rows = _merged(before, slots, lacking, read)
+        return ViewResult(binding, extent, number, slots, total, rows, time.thread_time() - start)
 
     def _lacking(self, before: PageRows, table: Table, slots: Slots) -> Mask:
-        """Which rows have to be read: new on the page, or written since."""
+        """Returns which rows have to be read: those new on the page, and those written since."""
         known = set(before.keys)
         lacking = np.array([slot not in known for slot in slots.tolist()], bool)
         lacking |= table.changed(slots, self._version)
         return lacking
 
-    def overlook(self, seen: Seen) -> News | None:
-        """Brings the view up to date without a look, if nothing that happened can show on its page; else None.
+    def fast_forward(self, changes: TableChanges) -> Update | None:
+        """Brings the view up to date without an evaluation; returns None if the changes may show on its page.
 
-        With many views on one table this is what most of them need most of the time, so it must cost next to nothing.
+        With many views of one table this is what most of them need most of the time, so it must cost next to nothing.
         """
-        look, binding = self._look, self._binding
-        if look is None or binding is None or binding.publication is not seen.publication or binding.order is not None:
+        result, binding = self._result, self._binding
+        if result is None or binding is None or binding.order is not None:
             return None
-        if self._version < seen.since or seen.written is None or self._moves(look.extent, seen.extent):
+        if binding.publication is not changes.publication or self._version < changes.since:
             return None
-        if self._version >= seen.extent.version:
-            return News.NONE  # looked at since
+        if changes.written is None or self._moves(result.extent, changes.extent):
+            return None
+        if self._version >= changes.extent.version:
+            return Update.NONE  # evaluated since
         if self._page_range:
             first, last = self._page_range
-            at = bisect_left(seen.written, first)
-            if at < len(seen.written) and seen.written[at] <= last:
+            at = bisect_left(changes.written, first)
+            if at < len(changes.written) and changes.written[at] <= last:
                 return None
-        self._version, self.stamp = seen.extent.version, seen.stamp
-        if self.total == seen.extent.total:
-            return News.NONE
-        self.total = seen.extent.total
-        return News.TOTAL
+        self._version, self.stamp = changes.extent.version, changes.stamp
+        if self.total == changes.extent.total:
+            return Update.NONE
+        self.total = changes.extent.total
+        return Update.TOTAL
 
     def _moves(self, before: Extent, now: Extent) -> bool:
         """Whether growing from one extent to the other puts other slots on the page."""
@@ -273,71 +274,73 @@ class LiveView:
         full = before.total >= self.view.offset + self.view.limit
         return now.total != before.total and (self.view.newest_first or not full)
 
-    def accept(self, look: Look) -> News:
-        """Shows what was looked at."""
-        swapped = look.binding is not self._binding
-        rows, before = look.rows, self._rows
+    def apply(self, result: ViewResult) -> Update:
+        """Makes a result the current page; returns what that changes for subscribers."""
+        swapped = result.binding is not self._binding
+        rows, before = result.rows, self._rows
         if rows and before and not swapped and rows.keys == before.keys and rows.json == before.json:
-            rows = None  # something was written that this view does not show
-        news = News.TOTAL if look.total != self.total else News.NONE
-        self._binding, self._look, self.total = look.binding, look, look.total
-        self._version = look.extent.version
-        self._page_range = (int(look.slots.min()), int(look.slots.max())) if len(look.slots) else None
+            rows = None  # the columns that were written are not in this view
+        update = Update.TOTAL if result.total != self.total else Update.NONE
+        self._binding, self._result, self.total = result.binding, result, result.total
+        self._version = result.extent.version
+        self._page_range = (int(result.slots.min()), int(result.slots.max())) if len(result.slots) else None
         if swapped:
-            self._next = None
-        publication = look.binding.publication
-        self.stamp = Stamp(publication.number, look.extent.version, publication.generation)
+            self._next_binding = None
+        publication = result.binding.publication
+        self.stamp = Stamp(publication.number, result.extent.version, publication.generation)
         if rows is None:
-            return news
-        self._rows, self._before = rows, None if swapped else before
-        self._page += 1
+            return update
+        self._rows, self._previous_rows = rows, None if swapped else before
+        self._page_number += 1
         self._page_tail = self._patch_tail = None
-        return News.PAGE
+        return Update.PAGE
 
-    def forget(self) -> None:
-        """Lets go of the page on show and of its table, as if it had never been looked at; stamps go on from here."""
+    def reset(self) -> None:
+        """Releases the current page, its table and its order; stamps never go back."""
         self.page_failure = None
-        self._binding = self._next = self._look = self._page_range = None
-        self._rows = self._before = self._page_tail = self._patch_tail = None
+        self._binding = self._next_binding = self._result = self._page_range = None
+        self._rows = self._previous_rows = self._page_tail = self._patch_tail = None
 
-    def lacks(self, subscription: Subscription) -> bool:
-        """Whether the subscription has not got what is on show, and may get it."""
-        if self._binding is None or self.stamp < subscription.after:
+    def has_update_for(self, subscription: Subscription) -> bool:
+        """Whether the subscription has not been sent the current page, and may be."""
+        if self._binding is None or self.stamp < subscription.min_stamp:
             return False
-        return (subscription.page, subscription.total) != (self._page, self.total)
+        return (subscription.page_number, subscription.sent_total) != (self._page_number, self.total)
 
-    def frame_for(self, subscription: Subscription) -> Tail | None:
-        """What the subscription lacks of what is on show, if anything; it counts as sent."""
-        if self._binding is None or not self.lacks(subscription):
+    def frame_for(self, subscription: Subscription) -> FrameTail | None:
+        """Returns what the subscription has not been sent of the current page, if anything; it counts as sent."""
+        if self._binding is None or not self.has_update_for(subscription):
             return None
-        if subscription.page == self._page:
-            tail = Tail("total", total_tail(self.stamp, self.total), self.total)
-        elif subscription.page == self._page - 1 and self._before and self._rows:
-            tail = self._shorter_tail(self._binding, self._before, self._rows)
+        if subscription.page_number == self._page_number:
+            tail = FrameTail("total", total_tail(self.stamp, self.total), self.total)
+        elif subscription.page_number == self._page_number - 1 and self._previous_rows and self._rows:
+            tail = self._shorter_tail(self._binding, self._previous_rows, self._rows)
         else:
             tail = self._whole_tail(self._binding)
-        subscription.page, subscription.total = self._page, tail.total
+        subscription.page_number, subscription.sent_total = self._page_number, tail.total
         return tail
 
-    def _whole_tail(self, binding: Binding) -> Tail:
-        """The page; made anew for a later stamp, because its receiver may come from a view with a later one."""
+    def _whole_tail(self, binding: Binding) -> FrameTail:
+        """Returns the page, encoded again for a later stamp: a receiver may have seen that one in another view."""
         if self._page_tail is None or self._page_stamp != self.stamp or self._page_tail.total != self.total:
             rows = self._rows.json if self._rows else ()
-            data = page_tail(self.name, self.stamp, self.total, self.view.offset, binding.shown, rows, binding.missing)
-            self._page_tail, self._page_stamp = Tail("page", data, self.total), self.stamp
+            data = page_tail(
+                self.name, self.stamp, self.total, self.view.offset, binding.shown_columns, rows, binding.missing
+            )
+            self._page_tail, self._page_stamp = FrameTail("page", data, self.total), self.stamp
         return self._page_tail
 
-    def _shorter_tail(self, binding: Binding, before: PageRows, rows: PageRows) -> Tail:
-        """The patch from the page before, or the page, whichever is shorter."""
+    def _shorter_tail(self, binding: Binding, before: PageRows, rows: PageRows) -> FrameTail:
+        """Returns the patch from the page before, or the page, whichever is shorter."""
         if self._patch_tail is None or self._patch_tail.total != self.total:  # a slow viewer must not get an old total
             data = patch_tail(self.stamp, self.total, self.view.offset, diff(before, rows))
-            self._patch_tail = Tail("patch", data, self.total)
+            self._patch_tail = FrameTail("patch", data, self.total)
             if len(data) >= sum(map(len, rows.json)):
                 self._patch_tail = min(self._patch_tail, self._whole_tail(binding), key=lambda tail: len(tail.data))
         return self._patch_tail
 
     def _slots(self, extent: Extent, order: Order | None) -> tuple[Slots, int]:
-        """The slots on the page and the view's total."""
+        """Returns the slots on the page, and the view's total."""
         view = self.view
         if order is None or order.slots is None:
             return extent.window(view.offset, view.limit, view.newest_first), extent.total
@@ -345,8 +348,8 @@ class LiveView:
         return page[page >= extent.first], len(order.slots)
 
 
-def _completed(before: PageRows | None, slots: Slots, lacking: Mask, read: Sequence[Row]) -> PageRows:
-    """A page's rows: those that were read, and the others as they were before."""
+def _merged(before: PageRows | None, slots: Slots, lacking: Mask, read: Sequence[Row]) -> PageRows:
+    """Returns a page's rows: those that were read, and the others as they were before."""
     fresh = PageRows.of(slots[lacking].tolist(), read)
     if before is None or lacking.all():
         return fresh

@@ -1,12 +1,12 @@
-"""Orders: sorted or filtered tables, computed off the event loop and shared by all views of one query."""
+"""Orders: sorted or filtered tables, computed on workers and shared by all views with one query."""
 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from time import perf_counter
 
 import structlog
 
@@ -16,19 +16,19 @@ from evertable.tables.pieces import Check, never
 from evertable.tables.table import Slots, Table
 from evertable.views.query import BoundQuery, Query
 
-EVERY_S = 0.05
-"""An order is not computed more often than that."""
-REST = 10
-"""So many times its cost an order rests before it is computed again: a tenth of one core at most."""
-SHARE = 2
-"""And so many times the cost of all orders: half a core at most for all of them."""
+MIN_INTERVAL_S = 0.05
+"""An order is not computed more often than this."""
+REST_FACTOR = 10
+"""An order rests for this many times its cost before it is computed again: it takes a tenth of a core at most."""
+SHARED_REST_FACTOR = 2
+"""And for this many times the cost of all orders: together they take half a core at most."""
 
 log = structlog.get_logger()
 
 
 @dataclass(eq=False)
 class Order:
-    """Which rows of a table a query shows, in which order; ``slots`` is None until it is first computed."""
+    """The rows of a table that a query shows, in order; ``slots`` is None until they are first computed."""
 
     name: str
     table: Table
@@ -36,33 +36,33 @@ class Order:
     bound: BoundQuery
     slots: Slots | None = None
     number: int = 0
-    """Grows each time it is computed."""
+    """Grows with each computation."""
     version: int = -1
-    """Of the table, when it was computed last."""
+    """The table's version at the last computation."""
     cost_s: float = 0.0
-    """What computing it took last."""
+    """How long the last computation took."""
     due_s: float = 0.0
     task: asyncio.Task[None] | None = None
-    """That computes it now."""
-
+    """The computation that runs."""
     client: str | None = None
-    """Whose share of the workers it takes: that of the first who asked for it."""
+    """The client whose share of the workers it takes: the first that subscribed."""
     failure: QueryTimeoutError | None = None
     """Why it is not computed any more."""
 
     def compute(self, check: Check = never) -> tuple[Slots, int, float]:
-        """The slots, the table's version, and the seconds it took; runs on a worker."""
-        start = time.perf_counter()
+        """Returns the slots, the table's version and the seconds it took; runs on a worker."""
+        start = perf_counter()
         snapshot = self.table.snapshot()
-        return self.bound.order(snapshot, check), snapshot.extent.version, time.perf_counter() - start
+        return self.bound.order(snapshot, check), snapshot.extent.version, perf_counter() - start
 
 
 class Orders:
-    """The orders that are in use. For the event loop's thread; ``on_done`` is called when one was computed."""
+    """The orders in use. Not thread-safe: all calls come from the event loop. ``on_done`` follows each computation."""
 
-    def __init__(self, workers: Workers, on_done: Callable[[], None]) -> None:
+    def __init__(self, workers: Workers, on_done: Callable[[], None], time: Callable[[], float]) -> None:
         self._workers = workers
         self._on_done = on_done
+        self._time = time
         self._orders: dict[tuple[int, Query], Order] = {}
         self._prepared: set[Order] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -70,15 +70,15 @@ class Orders:
     def __len__(self) -> int:
         return len(self._orders)
 
-    def of(self, name: str, table: Table, query: Query, bound: BoundQuery, client: str | None = None) -> Order:
-        """The order of that query on that table, the same one for all who ask."""
+    def order_for(self, name: str, table: Table, query: Query, bound: BoundQuery, client: str | None = None) -> Order:
+        """Returns the order of a query on a table; all callers share it."""
         key = (id(table), query)
         if (order := self._orders.get(key)) is None:
             order = self._orders[key] = Order(name, table, query, bound, client=client)
         return order
 
     def refresh(self, now: float) -> float:
-        """Starts computing what is due, and says when the next one will be (infinity: none)."""
+        """Starts the computations that are due; returns when the next one is (infinity if none is)."""
         soonest = float("inf")
         for order in self._orders.values():
             if order.task is not None or order.failure is not None or order.version == order.table.extent.version:
@@ -89,8 +89,8 @@ class Orders:
                 soonest = min(soonest, order.due_s)
         return soonest
 
-    def keep(self, used: set[Order]) -> None:
-        """Forgets all orders but these; what is in line to be computed for nobody is dropped."""
+    def retain(self, used: set[Order]) -> None:
+        """Drops all orders but these, and cancels their computations."""
         used = used | self._prepared
         for key, order in tuple(self._orders.items()):
             if order not in used:
@@ -102,15 +102,16 @@ class Orders:
     async def prepared(
         self, in_use: Mapping[tuple[str, Query], str | None], tables: Mapping[str, Table], timeout_s: float
     ) -> AsyncIterator[None]:
-        """Computes the queries in use on tables that their names will show, so that a flip finds them ready.
+        """Computes the orders of the queries in use for tables that are about to be published.
 
-        Those that take longer come after the flip; until then their viewers see what they saw before.
+        After ``timeout_s`` the flip does not wait for the others; until they are computed, their viewers keep the
+        page they have.
         """
         for (name, query), client in in_use.items():
             if name in tables:
                 bound = query.bind(tables[name].columns, missing_ok=True)
                 if not bound.plain:
-                    self._prepared.add(self.of(name, tables[name], query, bound, client))
+                    self._prepared.add(self.order_for(name, tables[name], query, bound, client))
         try:
             waiting = [order for order in self._prepared if order.slots is None and order.failure is None]
             computing = [order.task or self._start(order) for order in waiting]
@@ -132,17 +133,17 @@ class Orders:
         return task
 
     async def _compute(self, order: Order) -> None:
-        order.cost_s = EVERY_S
+        order.cost_s = MIN_INTERVAL_S
         try:
             slots, version, order.cost_s = await self._workers.run(order.compute, order.client)
             order.slots, order.version, order.number = slots, version, order.number + 1
-        except QueryTimeoutError as error:  # its viewers get it as an error
+        except QueryTimeoutError as error:  # sent to its viewers as an error
             order.failure = error
             log.warning("order_timed_out", table=order.name, sort=order.query.sort, client=order.client)
-        except Exception:  # its viewers keep what they see, and it is tried again
+        except Exception:  # its viewers keep their pages, and the next refresh tries again
             log.exception("order_failed", table=order.name, sort=order.query.sort)
         finally:
             order.task = None
             all_s = sum(each.cost_s for each in self._orders.values())
-            order.due_s = asyncio.get_running_loop().time() + max(EVERY_S, REST * order.cost_s, SHARE * all_s)
+            order.due_s = self._time() + max(MIN_INTERVAL_S, REST_FACTOR * order.cost_s, SHARED_REST_FACTOR * all_s)
         self._on_done()

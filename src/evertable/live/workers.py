@@ -1,4 +1,4 @@
-"""Threads for what takes longer than a moment: sorts, filters, encoding, so that the event loop stays free."""
+"""Threads for sorts, filters and encoding, so that the event loop stays responsive."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from evertable.tables.pieces import Check
 
 T = TypeVar("T")
 
-MAX_BUSY = 4  # they share the interpreter's lock with the event loop, so more would only slow it down
+MAX_BUSY = 4  # threads share the interpreter's lock with the event loop, so more would only slow it down
+THREADS = min(MAX_BUSY, os.cpu_count() or 1) + 1  # one more than a single client may occupy
 
 
 class _StoppedError(Exception):
-    """Ends work that nobody waits for any more."""
+    """Ends work that has been cancelled."""
 
 
 @dataclass(eq=False)
 class _Job:
-    """One piece of work: whose it is, and when it has to stop."""
+    """A call to run on a thread: for which client, and until when."""
 
     client: str | None
     turn: asyncio.Future[None]
@@ -50,31 +51,35 @@ class _Job:
 
 
 class Workers:
-    """A few threads that clients share fairly. For the event loop's thread.
+    """A few threads that clients share fairly. Not thread-safe: all calls come from the event loop.
 
-    One client never occupies all of them. When a thread is free, the client with the least running work goes first.
-    Work without a client is the server's own: it goes before all other work, and no share limits it.
+    One client never occupies all threads. A thread that becomes free takes the next job of the client with the fewest
+    running jobs. Jobs without a client are the server's own: they come before all others, and no share limits them.
     """
 
-    def __init__(self, count: int | None = None, timeout_s: float = float("inf")) -> None:
-        count = count or min(MAX_BUSY, os.cpu_count() or 1) + 1  # one more than a single client may occupy
+    def __init__(self, count: int = THREADS, timeout_s: float = float("inf")) -> None:
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="evertable-worker")
         self._timeout_s = timeout_s
         self._free = count
         self._share = max(1, count - 1)
-        self._line: list[_Job] = []
+        self._queue: list[_Job] = []
         self._jobs: set[_Job] = set()
         self._busy: Counter[str] = Counter()
 
-    async def run(self, work: Callable[[Check], T], client: str | None = None, wait_s: float | None = None) -> T:
-        """Returns what ``work`` returns on one of the threads.
+    @property
+    def running(self) -> int:
+        """The number of jobs on threads whose result is still wanted."""
+        return sum(not job.stopped for job in tuple(self._jobs))
 
-        Work calls the check it is given between bounded steps, which ends it when this call is cancelled or after the
-        workers' timeout (QueryTimeoutError). TimeoutError if no thread is free within ``wait_s``.
+    async def run(self, work: Callable[[Check], T], client: str | None = None, wait_s: float | None = None) -> T:
+        """Runs ``work`` on a thread and returns its result.
+
+        Work has to call the check it is given between bounded steps: it raises when this call is cancelled, and after
+        the workers' timeout (QueryTimeoutError). Raises TimeoutError if no thread is free within ``wait_s``.
         """
         loop = asyncio.get_running_loop()
         job = _Job(client, loop.create_future(), self._timeout_s)
-        self._line.append(job)
+        self._queue.append(job)
         self._start_next()
         try:
             async with asyncio.timeout(wait_s):
@@ -82,8 +87,8 @@ class Workers:
         except BaseException:
             if job in self._jobs:
                 self._finished(job)
-            elif job in self._line:
-                self._line.remove(job)
+            elif job in self._queue:
+                self._queue.remove(job)
             raise
         try:
             future = self._pool.submit(job.perform, work)
@@ -94,23 +99,23 @@ class Workers:
         try:
             return await asyncio.wrap_future(future)
         finally:
-            job.stopped = True  # if this call was cancelled, the thread is still at it
+            job.stopped = True  # if this call was cancelled, the thread is still working
 
     async def close(self) -> None:
-        """Stops what is running, and waits for it; what still waits in line is dropped."""
+        """Stops running jobs and waits for them; drops those that are queued."""
         for job in self._jobs:
             job.stopped = True
-        for job in tuple(self._line):
+        for job in tuple(self._queue):
             job.turn.cancel()
         await asyncio.to_thread(self._pool.shutdown, wait=True, cancel_futures=True)
 
     def _start_next(self) -> None:
         while self._free:
-            allowed = (job for job in self._line if job.client is None or self._busy[job.client] < self._share)
+            allowed = (job for job in self._queue if job.client is None or self._busy[job.client] < self._share)
             job = min(allowed, key=lambda job: -1 if job.client is None else self._busy[job.client], default=None)
             if job is None:
                 return
-            self._line.remove(job)
+            self._queue.remove(job)
             if job.turn.done():  # cancelled
                 continue
             self._free -= 1

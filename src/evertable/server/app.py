@@ -11,17 +11,18 @@ from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from evertable.config.server import Server
+from evertable.live.hub import Hub
 from evertable.live.workers import Workers
+from evertable.server.bad_requests import JUNK, JunkConnections, WrongTokens
 from evertable.server.downloads import MAX_DOWNLOADS, STALLED_S, Downloads
-from evertable.server.gate import Gate
-from evertable.server.health import health_routes
 from evertable.server.metrics import Metrics, watch_catalog
-from evertable.server.openapi import openapi_routes
+from evertable.server.middleware import AccessMiddleware
 from evertable.server.operations import Control, Operations, Rollback, Topics
 from evertable.server.refusals import HANDLED, ROUTING, answer, response_to
 from evertable.server.rest import Tables
-from evertable.server.security import Refusal, Rules
-from evertable.server.strangers import JUNK, JunkConnections, WrongTokens
+from evertable.server.security import AccessRules, Refusal
+from evertable.server.socket import Sockets
+from evertable.server.web_page import page_routes, paths_of
 from evertable.tables.catalog import Catalog
 
 QUICK_WORKERS = 2
@@ -33,7 +34,7 @@ Lifespan = Callable[[], AbstractAsyncContextManager[Any]]
 class App(Starlette):
     """Starlette with the gate outside of everything, its error pages included."""
 
-    def __init__(self, rules: Rules, wrong_tokens: WrongTokens, **options: Any) -> None:
+    def __init__(self, rules: AccessRules, wrong_tokens: WrongTokens, **options: Any) -> None:
         super().__init__(**options)
         self._rules = rules
         self._wrong_tokens = wrong_tokens
@@ -41,7 +42,7 @@ class App(Starlette):
         self.router.redirect_slashes = False
 
     def build_middleware_stack(self) -> ASGIApp:
-        return Gate(super().build_middleware_stack(), self._rules, self._wrong_tokens)
+        return AccessMiddleware(super().build_middleware_stack(), self._rules, self._wrong_tokens)
 
 
 def create_app(
@@ -67,7 +68,7 @@ def create_app(
     ``control`` and ``rollback`` are the orchestrator's; without them these requests are refused. ``status`` is what it
     adds to ``/api/status``, ``topics`` what could be wired.
     ``metrics`` and ``workers`` are given where others use them too; the workers end with the application.
-    ``routes`` are more addresses, such as a web page's; ``public`` those of them that need no token (see ``Rules``).
+    ``routes`` are more addresses, such as a web page's; ``public`` those of them that need no token.
     """
     metrics = metrics or Metrics()
     workers = workers or Workers(timeout_s=settings.query_timeout_s)
@@ -79,7 +80,7 @@ def create_app(
     metrics.read("evertable_wrong_tokens_total", lambda: wrong_tokens.total)
     metrics.read("evertable_junk_connections_total", lambda: junk.total)
     tables = Tables(catalog, workers, quick, downloads, settings.max_page, settings.query_timeout_s)
-    operations = Operations(catalog, quick, metrics, settings.max_memory_mb, control, rollback, status, topics)
+    operations = Operations(catalog, quick, metrics, settings, control, rollback, status, topics)
 
     @asynccontextmanager
     async def running(_app: Starlette) -> AsyncIterator[Mapping[str, Any]]:
@@ -92,19 +93,44 @@ def create_app(
 
     sockets = [] if websocket is None else [WebSocketRoute("/ws", websocket)]
     return App(
-        Rules(settings.token, settings.origins, public),
+        AccessRules(settings.token, settings.origins, public),
         wrong_tokens,
         routes=[
             *tables.routes,
             *operations.routes,
-            *health_routes(catalog),
-            *openapi_routes(settings.max_page),
             *sockets,
             *routes,
         ],
         exception_handlers=dict.fromkeys(HANDLED, answer),
         lifespan=running,
     )
+
+
+def create_live_app(
+    catalog: Catalog, settings: Server, metrics: Metrics | None = None, **options: Any
+) -> tuple[App, Hub]:
+    """The application over ``catalog``, and the hub that flips its names; ``options`` are those of ``create_app``."""
+    hub = Hub(catalog, settings)
+    sockets = Sockets(hub, settings.max_sockets)
+    metrics = metrics or Metrics()
+    page = page_routes()
+    metrics.read("evertable_sockets", lambda: len(sockets))
+    metrics.read("evertable_sockets_blocked", lambda: sockets.blocked)
+    metrics.read("evertable_queries", lambda: hub.queries)
+    metrics.read("evertable_subscriptions", lambda: hub.subscriptions)
+    metrics.read("evertable_frames_sent_total", lambda: {(kind,): count for kind, count in dict(hub.sent).items()})
+    metrics.read("evertable_sent_bytes_total", lambda: hub.sent_bytes)
+    app = create_app(
+        catalog,
+        settings,
+        websocket=sockets,
+        lifespan=hub.running,
+        metrics=metrics,
+        routes=page,
+        public=paths_of(page),
+        **options,
+    )
+    return app, hub
 
 
 async def _nothing_here(scope: Scope, receive: Receive, send: Send) -> None:

@@ -13,9 +13,8 @@ from starlette.types import Receive, Scope, Send
 
 from evertable.live.workers import Workers
 from evertable.server.exports import Extract, Format
-from evertable.server.leaving import gone
-from evertable.server.parameters import Pairs
 from evertable.server.refusals import RETRY_AFTER, Refused
+from evertable.server.requests import Pairs, disconnected
 from evertable.tables.catalog import Catalog
 
 log = logging.getLogger(__name__)
@@ -74,7 +73,7 @@ class Downloads:
 
     async def send(self, pieces: Iterator[bytes], table: str, client: str | None, receive: Receive, send: Send) -> None:
         """Sends piece after piece; ends early, without an end of file, if nobody takes them."""
-        leaving = asyncio.create_task(gone(receive))
+        leaving = asyncio.create_task(disconnected(receive))
         try:
             while not leaving.done():
                 piece = await self._workers.run(lambda _check: next(pieces, None), client)

@@ -15,8 +15,8 @@ from evertable.live.batches import batches
 from evertable.protocol.answers import Stamp
 from evertable.protocol.values import rows_of
 from evertable.schema.columns import Column, Kind
-from evertable.server.parameters import Pairs, keeps_formulas, view_of
 from evertable.server.reading import find
+from evertable.server.requests import Pairs, keeps_formulas, view_of
 from evertable.tables.catalog import Catalog
 from evertable.tables.pieces import Check, never
 from evertable.tables.table import Slots, Snapshot, schema_of

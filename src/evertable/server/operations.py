@@ -1,27 +1,29 @@
-"""For operators: ``/api/status``, ``/api/topics``, ``/api/control``, ``/api/rollback``, ``/metrics``."""
+"""Addresses for operators: status, topics, control, rollback, metrics, health and the OpenAPI document."""
 
 from __future__ import annotations
 
-import asyncio
 import resource
-from codecs import BOM_UTF8
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import orjson
+import yaml
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from evertable import __version__
+from evertable.config.server import Server
 from evertable.live.workers import Workers
 from evertable.protocol.values import rows_of
 from evertable.server import reading
 from evertable.server.metrics import Metrics
-from evertable.server.parameters import check_names
-from evertable.server.refusals import Refused, json_response
+from evertable.server.refusals import RETRY_AFTER, Refused, json_response
+from evertable.server.requests import check_names, json_object
 from evertable.tables.catalog import Catalog
+from evertable.views.view import View
 
 Control = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 """Takes a control message and tells what became of it; an ``EvertableError`` says why it is refused."""
@@ -29,8 +31,6 @@ Rollback = Callable[[], Awaitable[Mapping[str, Any]]]
 Topics = Callable[[], Awaitable[Mapping[str, Sequence[str]]]]
 """The topics there are, by the key of a control message that takes them."""
 
-MAX_BODY = 64 * 1024
-BODY_TIMEOUT_S = 10
 STATUS = "orchestrator_status"
 
 
@@ -42,7 +42,7 @@ class Operations:
         catalog: Catalog,
         workers: Workers,
         metrics: Metrics,
-        max_memory_mb: int | None = None,
+        settings: Server,
         control: Control | None = None,
         rollback: Rollback | None = None,
         more: Callable[[], Mapping[str, Any]] | None = None,
@@ -51,7 +51,8 @@ class Operations:
         self._catalog = catalog
         self._workers = workers
         self._metrics = metrics
-        self._max_memory_mb = max_memory_mb
+        self._max_memory_mb = settings.max_memory_mb
+        self._openapi = json_response(openapi_document(settings.max_page))
         self._control = control
         self._rollback = rollback
         self._more = more or dict
@@ -64,7 +65,10 @@ class Operations:
             Route("/api/topics", self.topics),
             Route("/api/control", self.control, methods=["POST"]),
             Route("/api/rollback", self.rollback, methods=["POST"]),
-            Route("/metrics", self.scraped),
+            Route("/metrics", self.metrics),
+            Route("/healthz", self.healthz),
+            Route("/readyz", self.readyz),
+            Route("/openapi.json", self.openapi),
         ]
 
     async def status(self, request: Request) -> Response:
@@ -79,21 +83,43 @@ class Operations:
         return json_response({"topics": await self._topics()})
 
     async def control(self, request: Request) -> Response:
-        message = await _object(request)
+        message = await json_object(request)
         if self._control is None:
             raise _disabled()
         return json_response(await self._control(message), 202)
 
     async def rollback(self, request: Request) -> Response:
-        if await _object(request, empty_ok=True):
+        if await json_object(request, empty_ok=True):
             raise Refused(400, "BODY_INVALID", "A rollback takes no values; send {} or nothing.")
         if self._rollback is None:
             raise _disabled()
         return json_response(await self._rollback(), 202)
 
-    async def scraped(self, _request: Request) -> Response:
+    async def metrics(self, _request: Request) -> Response:
         text = await self._workers.run(lambda _check: self._metrics.text())
         return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+    async def healthz(self, _request: Request) -> Response:
+        return json_response({"status": "ok"})
+
+    async def readyz(self, _request: Request) -> Response:
+        if self._catalog.ready:
+            return json_response({"status": "ready"})
+        missing = ", ".join(name for name in self._catalog.names if name not in self._catalog.current.tables)
+        raise Refused(503, "NOT_READY", f"No generation is live yet. These tables are missing: {missing}.", RETRY_AFTER)
+
+    async def openapi(self, _request: Request) -> Response:
+        return self._openapi
+
+
+def openapi_document(max_page: int = Server.model_fields["max_page"].default) -> dict[str, Any]:
+    """Returns ``openapi.yaml`` with this version of Evertable and the largest page of a server."""
+    document: dict[str, Any] = yaml.safe_load((files("evertable.server") / "openapi.yaml").read_text(encoding="utf-8"))
+    document["info"]["version"] = __version__
+    parameters = document["paths"]["/api/tables/{name}/rows"]["get"]["parameters"]
+    [limit] = (one for one in parameters if one.get("name") == "limit")
+    limit["schema"] |= {"maximum": max_page, "default": min(View.limit, max_page)}
+    return document
 
 
 def status_of(catalog: Catalog, max_memory_mb: int | None = None) -> dict[str, Any]:
@@ -126,34 +152,6 @@ def resident_bytes() -> int:
         return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
     except OSError:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-async def _object(request: Request, empty_ok: bool = False) -> dict[str, Any]:
-    """The JSON object that came as the body."""
-    body = bytearray()
-    try:
-        async with asyncio.timeout(BODY_TIMEOUT_S):
-            async for part in request.stream():
-                body += part
-                if len(body) > MAX_BODY:
-                    raise Refused(413, "BODY_TOO_LARGE", f"A body has at most {MAX_BODY} bytes.", _CLOSE)
-    except TimeoutError:
-        raise Refused(408, "BODY_TOO_SLOW", f"The body took longer than {BODY_TIMEOUT_S} s.", _CLOSE) from None
-    if not body and empty_ok:
-        return {}
-    if body.startswith(BOM_UTF8):
-        message = "The body begins with a byte order mark (BOM, EF BB BF). Send UTF-8 without one."
-        raise Refused(400, "BODY_INVALID", message)
-    try:
-        read = orjson.loads(bytes(body))
-    except orjson.JSONDecodeError as error:
-        raise Refused(400, "BODY_INVALID", f"The body is not JSON: {error}") from None
-    if not isinstance(read, dict):
-        raise Refused(400, "BODY_INVALID", 'The body is not a JSON object, such as {"joinType": "inner"}.')
-    return read
-
-
-_CLOSE = (("Connection", "close"),)  # what is still under way is not waited for
 
 
 def _disabled() -> Refused:

@@ -13,7 +13,7 @@ from evertable.protocol.answers import Stamp
 from evertable.protocol.page import PageRows, page_tail
 from evertable.protocol.values import rows_of
 from evertable.schema.columns import Column
-from evertable.server.parameters import Pairs, view_of
+from evertable.server.requests import Pairs, view_of
 from evertable.tables.catalog import Catalog, Publication
 from evertable.tables.pieces import Check, never
 from evertable.tables.table import Table

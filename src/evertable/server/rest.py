@@ -14,9 +14,8 @@ from evertable.live.workers import Workers
 from evertable.server import reading
 from evertable.server.downloads import Downloads
 from evertable.server.exports import Format
-from evertable.server.leaving import ClientGoneError, while_connected
-from evertable.server.parameters import CSV, PAGE, SHAPE, check_names
 from evertable.server.refusals import RETRY_AFTER, Refused, json_response
+from evertable.server.requests import CSV, PAGE, SHAPE, ClientGoneError, check_names, client_of, while_connected
 from evertable.tables.catalog import Catalog
 
 MAX_WAITING = 256  # requests of one client that are not answered yet
@@ -99,11 +98,6 @@ class Tables:
             self._waiting[client] -= 1
             if not self._waiting[client]:
                 del self._waiting[client]
-
-
-def client_of(request: Request) -> str:
-    """Whose share of the workers a request takes: its address's."""
-    return request.client.host if request.client else ""
 
 
 def _busy(message: str) -> Refused:

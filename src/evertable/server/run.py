@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import logging
 import socket
 import threading
-from collections.abc import Generator
 from types import TracebackType
 from typing import Self
 
@@ -16,10 +13,9 @@ from starlette.types import ASGIApp
 
 from evertable.config.server import Server as Settings
 from evertable.protocol.frames import MAX_FRAME_BYTES
-from evertable.server.heads import HeadsInTime
 from evertable.server.listen import BACKLOG, address_of, listeners, tls_context
 from evertable.server.security import check_exposure
-from evertable.server.wire import WireProtocol
+from evertable.server.uvicorn_internals import HttpProtocol, UvicornServer, WebSocketProtocol
 
 PING_INTERVAL_S = 30
 PING_TIMEOUT_S = 120  # a viewer that takes nothing for a while is left behind, not cut off
@@ -38,7 +34,7 @@ class Server:
         self._app = app
         self._settings = settings
         self._sockets: list[socket.socket] = []
-        self._uvicorn: _Uvicorn | None = None
+        self._uvicorn: UvicornServer | None = None
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -62,11 +58,11 @@ class Server:
     async def start(self) -> None:
         self.bind()
         tls = self._tls
-        self._uvicorn = _Uvicorn(
+        self._uvicorn = UvicornServer(
             uvicorn.Config(
                 self._app,
-                http=HeadsInTime,
-                ws=WireProtocol,
+                http=HttpProtocol,
+                ws=WebSocketProtocol,
                 ws_per_message_deflate=False,
                 ws_max_size=MAX_FRAME_BYTES,
                 ws_ping_interval=PING_INTERVAL_S,
@@ -83,9 +79,8 @@ class Server:
                 ssl_context_factory=None if tls is None else lambda config, default: tls,
             )
         )
-        logging.getLogger("uvicorn.error").addFilter(_is_no_false_alarm)
         self._task = asyncio.create_task(self._uvicorn.run_until_stopped(self._sockets), name="evertable-server")
-        started = asyncio.create_task(self._uvicorn.up.wait())
+        started = asyncio.create_task(self._uvicorn.is_up.wait())
         try:
             await asyncio.wait({self._task, started}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -174,47 +169,3 @@ class ServerThread:
         async with self._server:
             self._up.set()
             await self._ended.wait()
-
-
-class _Uvicorn(uvicorn.Server):
-    """uvicorn without its signal handlers and exits, which are the owner's, and without connections left behind."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.up = asyncio.Event()
-
-    async def run_until_stopped(self, sockets: list[socket.socket]) -> None:
-        try:
-            await self.serve(sockets)
-        except SystemExit:
-            raise RuntimeError("The server's own start failed; the log says why.") from None
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.up.set()
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().shutdown(sockets)
-        for connection in list(self.server_state.connections):
-            connection.transport.abort()
-        if self.server_state.tasks:
-            await asyncio.wait(self.server_state.tasks, timeout=1)
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Generator[None, None, None]:
-        yield
-
-
-_FALSE_ALARMS = frozenset(
-    {
-        "ASGI callable returned without completing handshake.",  # a WebSocket was refused, with an HTTP answer
-        "Invalid UTF-8 sequence received from client.",  # who is told so, with 1007
-        "Invalid HTTP request received.",  # JunkConnections counts and summarises these two
-        "opening handshake failed",
-    }
-)
-
-
-def _is_no_false_alarm(record: logging.LogRecord) -> bool:
-    """uvicorn logs as errors what clients do wrong and are told; so anyone could fill the log."""
-    return record.msg not in _FALSE_ALARMS

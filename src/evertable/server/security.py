@@ -44,7 +44,7 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class Asked:
+class RequestHead:
     """What a decision is made on. Header names are in lower case, as ASGI has them."""
 
     path: str
@@ -98,7 +98,7 @@ def check_exposure(settings: Server) -> None:
         raise ConfigError("The server does not start.", [problem], "Set EVERTABLE_TOKEN, or listen on 127.0.0.1.")
 
 
-class Rules:
+class AccessRules:
     """Who may ask, of one server. ``public`` are paths open to all; one that ends in ``/`` opens all below it."""
 
     def __init__(self, token: SecretStr | None = None, origins: Iterable[str] = (), public: Iterable[str] = ()) -> None:
@@ -106,7 +106,7 @@ class Rules:
         self._origins = frozenset(origins)
         self._public = (*OPEN, *public)
 
-    def refusal(self, asked: Asked) -> Refusal | None:
+    def refusal(self, asked: RequestHead) -> Refusal | None:
         """Why this request is not let in; None if it is."""
         found = self._wrong_host(asked) or self._wrong_origin(asked) or _wrong_offers(asked)
         if found is None and not asked.is_preflight and not self._is_public(asked):
@@ -115,12 +115,12 @@ class Rules:
             found = Refusal(400, "SUBPROTOCOL_MISSING", f"Offer the subprotocol {SUBPROTOCOL}.")
         return found
 
-    def foreign(self, asked: Asked) -> str | None:
+    def foreign(self, asked: RequestHead) -> str | None:
         """The origin of a page from elsewhere that is allowed to read the answer."""
         came_from = asked.one("origin")
         return came_from if came_from in self._origins and not _is_own(came_from, asked) else None
 
-    def _is_public(self, asked: Asked) -> bool:
+    def _is_public(self, asked: RequestHead) -> bool:
         return (
             asked.method in SAFE
             and not asked.websocket
@@ -130,13 +130,13 @@ class Rules:
             )
         )
 
-    def _wrong_host(self, asked: Asked) -> Refusal | None:
+    def _wrong_host(self, asked: RequestHead) -> Refusal | None:
         if self._token is not None or asked.to_loopback:
             return None
         message = "Without a token the server answers under loopback names only, such as localhost or 127.0.0.1."
         return Refusal(403, "HOST_NOT_ALLOWED", message)
 
-    def _wrong_origin(self, asked: Asked) -> Refusal | None:
+    def _wrong_origin(self, asked: RequestHead) -> Refusal | None:
         if asked.all("origin"):
             came_from = asked.one("origin")
         elif self._is_public(asked) or set(asked.all("sec-fetch-site")) <= _NOT_FROM_ELSEWHERE:
@@ -148,7 +148,7 @@ class Rules:
         message = "The page that asks is neither the server's own nor of an origin that server.origins lists."
         return Refusal(403, "ORIGIN_NOT_ALLOWED", message)
 
-    def _wrong_token(self, asked: Asked) -> Refusal | None:
+    def _wrong_token(self, asked: RequestHead) -> Refusal | None:
         if self._token is None:
             return None
         shown = [
@@ -168,7 +168,7 @@ class Rules:
         return None
 
 
-def _wrong_offers(asked: Asked) -> Refusal | None:
+def _wrong_offers(asked: RequestHead) -> Refusal | None:
     """The message must not repeat the header: it may hold the token."""
     if not asked.websocket or all(_OFFER.fullmatch(offer) for offer in asked.subprotocols):
         return None
@@ -181,7 +181,7 @@ def _equal(shown: bytes, wanted: bytes) -> bool:
     return hmac.compare_digest(sha256(shown).digest(), sha256(wanted).digest())
 
 
-def _is_own(came_from: str, asked: Asked) -> bool:
+def _is_own(came_from: str, asked: RequestHead) -> bool:
     """Whether an origin is the address that was asked; behind a proxy for TLS, https counts too."""
     try:
         scheme, _, authority = origin(came_from).partition("://")

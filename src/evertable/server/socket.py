@@ -36,9 +36,9 @@ from evertable.protocol.frames import (
     Unsubscribe,
     parse,
 )
+from evertable.server.frame_writer import CLOSE_S, FrameWriter, frame_writer
 from evertable.server.refusals import response_to
 from evertable.server.security import Refusal
-from evertable.server.wire import CLOSE_S, Wire, wire_of
 from evertable.views.query import Query
 from evertable.views.view import View
 
@@ -64,13 +64,18 @@ class Sockets:
         """Sockets whose viewer does not take what was sent."""
         return sum(socket.sending for socket in tuple(self._open))
 
+    @property
+    def pending(self) -> int:
+        """Subscriptions with an update that has not been sent."""
+        return sum(socket.pending for socket in tuple(self._open))
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if len(self._open) >= self._max:
             message = f"{self._max} viewers are connected, as many as there may be; try again later."
             await response_to(Refusal(503, "TOO_MANY_SOCKETS", message))(scope, receive, send)
             return
         address = scope.get("client")
-        socket = Socket(self._hub, receive, send, wire_of(scope, send), address[0] if address else None)
+        socket = Socket(self._hub, receive, send, frame_writer(scope, send), address[0] if address else None)
         self._open.add(socket)
         try:
             await socket.run()
@@ -81,16 +86,20 @@ class Sockets:
 class Socket:
     """Two tasks: one reads, one writes. Either's end ends both."""
 
-    def __init__(self, hub: Hub, receive: Receive, send: Send, wire: Wire, client: str | None = None) -> None:
+    def __init__(self, hub: Hub, receive: Receive, send: Send, writer: FrameWriter, client: str | None = None) -> None:
         self.sending = False
-        self._wire = wire
+        self._writer = writer
         self._hub = hub
         self._client = client
         self._receive = receive
         self._send = send
         self._subscriptions: dict[str, tuple[Subscription, LiveView]] = {}
-        self._news: dict[Subscription, None] = {}  # in the order in which it came
-        self._any_news = asyncio.Event()
+        self._pending: dict[Subscription, None] = {}  # in the order in which it came
+        self._has_pending = asyncio.Event()
+
+    @property
+    def pending(self) -> int:
+        return len(self._pending)
 
     async def run(self) -> None:
         if (await self._receive())["type"] != "websocket.connect":
@@ -155,8 +164,10 @@ class Socket:
 
     async def _change_view(self, request: ChangeView) -> None:
         subscription, view = self._found(request.id)
-        seen = view.stamp if subscription.page else subscription.after
-        before = (*(() if subscription.page else subscription.before), (subscription.tag, view.view))[-MAX_BEFORE:]
+        seen = view.stamp if subscription.page_number else subscription.min_stamp
+        before = (*(() if subscription.page_number else subscription.replaced_views), (subscription.tag, view.view))[
+            -MAX_BEFORE:
+        ]
         await self._attach(request.id, view.name, request.tag, request.view, seen, before)
 
     async def _attach(
@@ -168,7 +179,7 @@ class Socket:
         after: Stamp = BEGINNING,
         before: tuple[tuple[int, View], ...] = (),
     ) -> None:
-        subscription = Subscription(id_, tag, self._notify, after, client=self._client, before=before)
+        subscription = Subscription(id_, tag, self._notify, after, client=self._client, replaced_views=before)
         replaced = self._subscriptions.get(id_)
         attached = self._hub.attach(name, view, subscription, replaced[1] if replaced else None)
         self._subscriptions[id_] = (subscription, attached)
@@ -179,7 +190,7 @@ class Socket:
 
     def _forget(self, subscription: Subscription, view: LiveView) -> None:
         """It gets no more frames; its news must not pile up where the viewer takes nothing."""
-        self._news.pop(subscription, None)
+        self._pending.pop(subscription, None)
         self._hub.detach(view, subscription)
 
     def _found(self, id_: str) -> tuple[Subscription, LiveView]:
@@ -188,26 +199,26 @@ class Socket:
         return found
 
     def _notify(self, subscription: Subscription) -> None:
-        self._news[subscription] = None
-        self._any_news.set()
+        self._pending[subscription] = None
+        self._has_pending.set()
 
     async def _write(self) -> None:
         while True:
-            await self._any_news.wait()
-            self._any_news.clear()
-            while self._news:
+            await self._has_pending.wait()
+            self._has_pending.clear()
+            while self._pending:
                 self.sending = True
-                await self._wire.ready()
-                if lacking := self._next_frame():
-                    kind, start, rest = lacking
-                    await self._wire.write(start, rest)
+                await self._writer.drain()
+                if frame := self._next_frame():
+                    kind, start, rest = frame
+                    await self._writer.write(start, rest)
                     self._hub.count(kind, len(start) + len(rest))
                 self.sending = False
 
     def _next_frame(self) -> tuple[str, bytes, bytes] | None:
         """What the subscription lacks that has waited longest, if it lacks anything by now: kind, prefix and tail."""
-        subscription = next(iter(self._news))
-        del self._news[subscription]
+        subscription = next(iter(self._pending))
+        del self._pending[subscription]
         current, view = self._subscriptions.get(subscription.id, (None, None))
         if current is not subscription or view is None:
             return None  # it looks at something else, or at nothing
@@ -222,16 +233,16 @@ class Socket:
         """Goes back to the view that this one replaced, or ends the subscription if this one has shown a page."""
         del self._subscriptions[subscription.id]
         self._forget(subscription, view)
-        if subscription.page or not subscription.before:
+        if subscription.page_number or not subscription.replaced_views:
             return
-        *before, (tag, last) = subscription.before
-        again = replace(subscription, tag=tag, told_s=None, before=tuple(before))
-        attached = self._hub.attach_again(view.name, last, Query.parse(last), again)
+        *before, (tag, last) = subscription.replaced_views
+        again = replace(subscription, tag=tag, notified_s=None, replaced_views=tuple(before))
+        attached = self._hub.reattach(view.name, last, Query.parse(last), again)
         self._subscriptions[again.id] = (again, attached)
 
     async def _tell(self, kind: str, frame: bytes) -> None:
-        await self._wire.ready()
-        await self._wire.write(frame)
+        await self._writer.drain()
+        await self._writer.write(frame)
         self._hub.count(kind, len(frame))
 
     async def _close(self, code: CloseCode, reason: str) -> None:

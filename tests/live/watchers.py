@@ -1,4 +1,4 @@
-"""Viewers without sockets, for tests of the hub: told and served as a socket would be."""
+"""Viewers without sockets, for tests of the hub: notified and served as a socket would be."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from tests.server.conftest import settings
-from tests.server.viewers import Picture
+from tests.live.clock import PAUSE_S, REAL_TIMEOUT_S, ManualClock
+from tests.live.picture import Picture
+from tests.live.samples import settings
 
 from evertable.live.hub import Hub
 from evertable.live.live_view import BEGINNING, LiveView, Subscription
@@ -24,47 +25,53 @@ SORTED = View(sort=("-age",))
 LARGE = View(limit=5_000)
 
 
-class Watcher:
-    """A viewer that takes each frame as soon as it is told of it."""
+class ClockedHub(Hub):
+    """A hub on a clock that the test advances."""
 
-    def __init__(self, hub: Hub, view: View, table: str = "users_ui", after: Stamp = BEGINNING) -> None:
-        self.hub, self.picture, self.news = hub, Picture(), asyncio.Event()
-        self.subscription = Subscription("a", 0, self._told, after)
+    def __init__(self, catalog: Catalog, **given: Any) -> None:
+        self.clock = ManualClock()
+        super().__init__(catalog, settings(**given), self.clock)
+
+
+class Watcher:
+    """A viewer that takes each frame as soon as it is notified."""
+
+    def __init__(self, hub: ClockedHub, view: View, table: str = "users_ui", after: Stamp = BEGINNING) -> None:
+        self.hub, self.picture = hub, Picture()
+        self.subscription = Subscription("a", 0, self._notified, after)
         self.view: LiveView | None = None
         self.view = hub.attach(table, view, self.subscription)
-        self._told(self.subscription)
+        self._notified(self.subscription)
 
-    def _told(self, subscription: Subscription) -> None:
+    def _notified(self, subscription: Subscription) -> None:
         if self.view is not None and (tail := self.hub.frame_for(self.view, subscription)) is not None:
             self.picture.apply(json.loads(answers.prefix(tail.kind, "a", 0) + tail.data))
-            self.news.set()
 
     def leave(self) -> None:
         assert self.view is not None
         self.hub.detach(self.view, self.subscription)
 
     async def until(self, condition: Callable[[Picture], object]) -> None:
-        while not condition(self.picture):
-            await asyncio.wait_for(self.news.wait(), 30)
-            self.news.clear()
+        """Advances the hub's clock until the picture meets the condition."""
+        await self.hub.clock.until(lambda: condition(self.picture))
 
 
 class Sleeper(Watcher):
-    """A viewer that is told, and takes nothing until it is asked to."""
+    """A viewer that is notified, and takes nothing until the test wakes it."""
 
     awake = False
 
-    def _told(self, subscription: Subscription) -> None:
+    def _notified(self, subscription: Subscription) -> None:
         if self.awake:
-            super()._told(subscription)
+            super()._notified(subscription)
 
     def wake_up(self) -> None:
         self.awake = True
-        self._told(self.subscription)
+        self._notified(self.subscription)
 
 
 class Gate:
-    """Holds workers up when they have looked or computed, until it is opened."""
+    """Holds workers at the end of a method until it is opened."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, owner: type, method: str) -> None:
         self.opened, self.entered, self.passed = threading.Event(), 0, 0
@@ -86,14 +93,15 @@ class Gate:
 
 
 async def wait_until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(30):
+    """Waits for worker threads."""
+    async with asyncio.timeout(REAL_TIMEOUT_S):
         while not condition():
-            await asyncio.sleep(0.005)
+            await asyncio.sleep(PAUSE_S)
 
 
 @asynccontextmanager
-async def running(catalog: Catalog, **given: Any) -> AsyncIterator[Hub]:
-    hub = Hub(catalog, settings(**given))
+async def running(catalog: Catalog, **given: Any) -> AsyncIterator[ClockedHub]:
+    hub = ClockedHub(catalog, **given)
     async with hub.running():
         yield hub
 
@@ -104,3 +112,8 @@ def run(scenario: Callable[[], Awaitable[None]]) -> None:
             await scenario()
 
     asyncio.run(limited())
+
+
+def tasks() -> int:
+    """Returns how many tasks run beside the one that asks."""
+    return len(asyncio.all_tasks()) - 1

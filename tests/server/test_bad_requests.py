@@ -6,23 +6,28 @@ import asyncio
 import json
 import logging
 import socket
-from typing import Any
 
 import httpx
 import pytest
 from pydantic import SecretStr
 from starlette.types import Message, Receive, Scope, Send
 from tests.server.conftest import Serve
-from tests.server.test_gate import greeting
+from tests.server.stubs import TOKEN, greeting
 from tests.waiting import wait_until
 
-from evertable.server.gate import HEADERS, Gate
-from evertable.server.run import ServerThread
-from evertable.server.security import Rules
-from evertable.server.strangers import MAX_ADDRESSES, MAX_DELAY_S, MAX_HELD, JunkConnections, WrongTokens
+from evertable.server.bad_requests import (
+    MAX_ADDRESSES,
+    MAX_DELAY_S,
+    MAX_HELD,
+    JunkConnections,
+    MinuteCounts,
+    WrongTokens,
+)
+from evertable.server.middleware import HEADERS, AccessMiddleware
+from evertable.server.security import AccessRules
+from evertable.server.uvicorn_internals import WebSocketProtocol
 from evertable.tables.catalog import Catalog
 
-TOKEN = "correct-horse-battery-staple"  # noqa: S105 - a test's
 ENCODED = "Y29ycmVjdC1ob3JzZS1iYXR0ZXJ5LXN0YXBsZQ"  # the same, as a WebSocket offers it
 
 HELLO_TLS = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200)
@@ -126,16 +131,11 @@ def test_a_network_of_ipv6_counts_as_one_address(caplog: pytest.LogCaptureFixtur
     assert [line.split()[3] for line in lines(caplog)] == ["2001:db8::/64"]
 
 
-def test_many_addresses_take_no_more_memory(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.ERROR, "evertable")
-    tokens = WrongTokens(Clock(), Sleeps())
-
-    async def guess() -> None:
-        for number in range(MAX_ADDRESSES + 100):
-            await tokens.seen(f"host {number}")
-
-    asyncio.run(guess())
-    assert len(tokens._counts._minutes) == MAX_ADDRESSES
+def test_many_addresses_take_no_more_memory() -> None:
+    counts = MinuteCounts(Clock())
+    for number in range(MAX_ADDRESSES + 100):
+        counts.add(f"host {number}")
+    assert len(counts) == MAX_ADDRESSES
 
 
 def test_guessing_never_delays_the_right_token() -> None:
@@ -143,7 +143,7 @@ def test_guessing_never_delays_the_right_token() -> None:
 
     async def guess() -> None:
         sleeps = Sleeps(opened=False)
-        gate = Gate(_fine, Rules(SecretStr(TOKEN)), WrongTokens(Clock(), sleeps))
+        gate = AccessMiddleware(_fine, AccessRules(SecretStr(TOKEN)), WrongTokens(Clock(), sleeps))
         held = [asyncio.create_task(_status(gate, "wrong")) for _ in range(MAX_HELD)]
         while len(sleeps.seconds) < MAX_HELD:
             await asyncio.sleep(0)
@@ -161,7 +161,7 @@ async def _fine(_scope: Scope, _receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-async def _status(gate: Gate, token: str) -> int:
+async def _status(gate: AccessMiddleware, token: str) -> int:
     sent: list[Message] = []
     scope = {
         "type": "http",
@@ -272,12 +272,13 @@ def test_other_bad_handshakes_repeat_nothing_either(serve: Serve, catalog: Catal
         assert TOKEN not in body
 
 
-def test_a_handshake_that_is_too_long_holds_no_connection(serve: Serve, catalog: Catalog) -> None:
+def test_a_handshake_that_is_too_long_holds_no_connection(
+    serve: Serve, catalog: Catalog, lost: list[WebSocketProtocol]
+) -> None:
     """It is answered and its connection closed; nothing waits for more."""
-    server: ServerThread = serve(catalog, websocket=greeting)
+    server = serve(catalog, websocket=greeting)
     assert answer_to(server.port, UPGRADE + KEY + b"X: " + b"x" * 9_000 + b"\r\n\r\n").startswith(b"HTTP/1.1 431")
-    uvicorn: Any = server._server._uvicorn
-    wait_until(lambda: not uvicorn.server_state.connections, "connections end")
+    wait_until(lambda: lost, "the connection ends")
 
 
 def _parts(answer: bytes) -> tuple[dict[str, str], str]:

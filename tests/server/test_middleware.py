@@ -10,25 +10,18 @@ from typing import Any
 import httpx
 import pytest
 from starlette.routing import Route
-from starlette.websockets import WebSocket
 from tests.server.conftest import Serve
+from tests.server.stubs import TOKEN, greeting
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
-from evertable.server.gate import HEADERS
+from evertable.server.middleware import HEADERS
 from evertable.server.run import ServerThread
 from evertable.tables.catalog import Catalog
 
-TOKEN = "correct-horse-battery-staple"  # noqa: S105 - a test's
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 PROTOCOL = Subprotocol("evertable.v1")
-
-
-async def greeting(socket: WebSocket) -> None:
-    await socket.accept("evertable.v1")
-    await socket.send_text("hello")
-    await socket.receive()
 
 
 async def broken(_request: object) -> None:

@@ -1,8 +1,15 @@
-"""A view as an address says it: ``?columns=name,balance&sort=-balance&filter=balance > 100&offset=0&limit=100``."""
+"""Reads requests: their parameters, their JSON bodies, and whether their client is still connected."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import asyncio
+from codecs import BOM_UTF8
+from collections.abc import Collection, Coroutine, Iterable, Sequence
+from typing import Any, TypeVar
+
+import orjson
+from starlette.requests import Request
+from starlette.types import Receive
 
 from evertable.errors import PageTooLargeError
 from evertable.problems import nearest
@@ -16,6 +23,68 @@ CSV = (*SHAPE, "formulas")
 PAGE = (*SHAPE, "offset", "limit")
 
 Pairs = Sequence[tuple[str, str]]
+
+MAX_BODY = 64 * 1024
+BODY_TIMEOUT_S = 10
+
+T = TypeVar("T")
+
+
+class ClientGoneError(Exception):
+    """The client closed its connection before it was answered."""
+
+
+def client_of(request: Request) -> str:
+    """Returns the address whose share of the workers a request takes."""
+    return request.client.host if request.client else ""
+
+
+async def disconnected(receive: Receive) -> None:
+    """Returns when the client closes its connection."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def while_connected(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
+    """Returns what ``work`` returns; cancels it and raises ClientGoneError as soon as the client disconnects."""
+    working, leaving = asyncio.create_task(work), asyncio.create_task(disconnected(receive))
+    try:
+        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise ClientGoneError
+        return working.result()
+    finally:
+        for task in (working, leaving):
+            task.cancel()
+        await asyncio.gather(working, leaving, return_exceptions=True)
+
+
+async def json_object(request: Request, empty_ok: bool = False) -> dict[str, Any]:
+    """Returns the JSON object in the request's body."""
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT_S):
+            async for part in request.stream():
+                body += part
+                if len(body) > MAX_BODY:
+                    raise Refused(413, "BODY_TOO_LARGE", f"A body has at most {MAX_BODY} bytes.", _CLOSE)
+    except TimeoutError:
+        raise Refused(408, "BODY_TOO_SLOW", f"The body took longer than {BODY_TIMEOUT_S} s.", _CLOSE) from None
+    if not body and empty_ok:
+        return {}
+    if body.startswith(BOM_UTF8):
+        message = "The body begins with a byte order mark (BOM, EF BB BF). Send UTF-8 without one."
+        raise Refused(400, "BODY_INVALID", message)
+    try:
+        read = orjson.loads(bytes(body))
+    except orjson.JSONDecodeError as error:
+        raise Refused(400, "BODY_INVALID", f"The body is not JSON: {error}") from None
+    if not isinstance(read, dict):
+        raise Refused(400, "BODY_INVALID", 'The body is not a JSON object, such as {"joinType": "inner"}.')
+    return read
+
+
+_CLOSE = (("Connection", "close"),)  # the rest of the body is not read
 
 
 def check_names(pairs: Pairs, known: Collection[str]) -> None:

@@ -6,14 +6,15 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
+from time import monotonic
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.server.conftest import USERS
-from tests.server.viewers import Picture
+from tests.live.picture import Picture
+from tests.live.samples import USERS
 
-from evertable.live.live_view import LiveView, Look, News, Seen, Subscription
+from evertable.live.live_view import LiveView, Subscription, TableChanges, Update, ViewResult
 from evertable.live.orders import Orders
 from evertable.live.workers import Workers
 from evertable.protocol import answers
@@ -73,7 +74,7 @@ class StatusTables:
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
         self.catalog = Catalog(["users_ui"])
-        self.orders = Orders(Workers(1), lambda: None)
+        self.orders = Orders(Workers(1), lambda: None, monotonic)
         self.tables = [Forgetful(self.random) for _ in range(3)]
         self.views = [LiveView("users_ui", view, Query.parse(view)) for view in VIEWS]
         self.takers: list[Taker] = []
@@ -108,32 +109,32 @@ class StatusTables:
             order.slots, order.version, _ = order.compute()
             order.number += 1
 
-    def look(self, view: LiveView) -> News | None:
+    def look(self, view: LiveView) -> Update | None:
         binding = view.bind(self.catalog.current, self.orders)
         if binding is None:
             return None
-        look = view.look(binding)
+        look = view.evaluate(binding)
         assert view.is_current(binding) == (look is None)
-        return view.accept(look) if look else None
+        return view.apply(look) if look else None
 
     def round(self) -> None:
         """What cannot be overlooked is looked at; then nothing on show is old."""
-        seen = Seen.of(self.catalog.current, self.table, self.since)
+        seen = TableChanges.read(self.catalog.current, self.table, self.since)
         self.since = seen.extent.version
         for view in self.views:
             before, swapped = shown(view), view.binding and view.binding.publication is not seen.publication
-            stamp, news = view.stamp, view.overlook(seen)
+            stamp, news = view.stamp, view.fast_forward(seen)
             if news is None:
-                news = self.look(view) or News.NONE
+                news = self.look(view) or Update.NONE
             assert view.stamp >= stamp
             if view.binding is None or view.binding.publication is not seen.publication:
                 assert view.query.sort or view.query.where, "an unsorted view need not wait"
                 continue
             assert shown(view) == self.expected(view)
             assert view.stamp.version == seen.extent.version
-            if news is not News.PAGE and not swapped:
+            if news is not Update.PAGE and not swapped:
                 assert before[1] == shown(view)[1]
-            assert (news is News.NONE) <= (before[0] == view.total)
+            assert (news is Update.NONE) <= (before[0] == view.total)
 
     def expected(self, view: LiveView) -> tuple[int, Rows]:
         binding = view.binding
@@ -154,7 +155,7 @@ class StatusTables:
 
     def change(self, taker: Taker) -> None:
         """Looks at something else; what it sees next must not be older."""
-        after = taker.view.stamp if taker.subscription.page else taker.subscription.after
+        after = taker.view.stamp if taker.subscription.page_number else taker.subscription.min_stamp
         taker.view = self.random.choice(self.views)
         taker.subscription = Subscription("a", taker.subscription.tag + 1, lambda subscription: None, after)
         self.look(taker.view)
@@ -199,21 +200,21 @@ def test_pages_stay_right(seed: int) -> None:
     status_tables.round()
     for taker in status_tables.takers:
         taker.take()
-        assert not taker.view.lacks(taker.subscription), "one frame brings all that was missed"
+        assert not taker.view.has_update_for(taker.subscription), "one frame brings all that was missed"
         assert (taker.picture.total, taker.picture.rows) == status_tables.expected(taker.view)
         assert taker.picture.page["publication"] == status_tables.catalog.current.number
 
 
 def one(view: View, table: BoundedTable) -> tuple[LiveView, Catalog, Orders]:
-    catalog, orders = Catalog(["users_ui"]), Orders(Workers(1), lambda: None)
+    catalog, orders = Catalog(["users_ui"]), Orders(Workers(1), lambda: None, monotonic)
     catalog.publish(1, {"users_ui": table})
     return LiveView("users_ui", view, Query.parse(view)), catalog, orders
 
 
-def looked(view: LiveView, catalog: Catalog, orders: Orders) -> Look:
+def looked(view: LiveView, catalog: Catalog, orders: Orders) -> ViewResult:
     binding = view.bind(catalog.current, orders)
     assert binding is not None
-    look = view.look(binding)
+    look = view.evaluate(binding)
     assert look is not None
     return look
 
@@ -223,14 +224,14 @@ def test_a_slow_viewer_gets_the_newest_total_with_its_patch() -> None:
     table = BoundedTable(USERS, 1_000)
     table.put({i: (f"u{i}", "long enough for a patch to pay" * 5, i) for i in range(10)})
     view, catalog, orders = one(View(limit=5), table)
-    view.accept(looked(view, catalog, orders))
+    view.apply(looked(view, catalog, orders))
     quick, slow = (Taker(view, Subscription("a", 0, lambda subscription: None)) for _ in range(2))
     assert (quick.take(), slow.take()) == ("page", "page")
     table.put({1: ("u1", "changed", 1)})
-    view.accept(looked(view, catalog, orders))
+    view.apply(looked(view, catalog, orders))
     assert quick.take() == "patch"
     table.append([("new", "elsewhere", 1)])
-    assert view.accept(looked(view, catalog, orders)) is News.TOTAL
+    assert view.apply(looked(view, catalog, orders)) is Update.TOTAL
     assert (quick.take(), slow.take()) == ("total", "patch")
     assert quick.picture.total == slow.picture.total == 11
     assert quick.picture.rows == slow.picture.rows
@@ -241,11 +242,11 @@ def test_a_patch_that_is_longer_than_its_page_is_not_sent() -> None:
     table = BoundedTable(USERS, 100)
     table.put(dict.fromkeys(range(100), ("u", "name", 1)))
     view, catalog, orders = one(View(columns=("age",)), table)
-    view.accept(looked(view, catalog, orders))
+    view.apply(looked(view, catalog, orders))
     taker = Taker(view, Subscription("a", 0, lambda subscription: None))
     taker.take()
     table.put(dict.fromkeys(range(100), ("u", "name", 2)))
-    view.accept(looked(view, catalog, orders))
+    view.apply(looked(view, catalog, orders))
     assert taker.take() == "page"
 
 
@@ -254,7 +255,7 @@ def test_only_what_changed_is_read_again(monkeypatch: pytest.MonkeyPatch) -> Non
     table, taken = BoundedTable(USERS, 100), list[int]()
     table.put({i: (f"u{i}", "name", i) for i in range(50)})
     view, catalog, orders = one(View(limit=20), table)
-    view.accept(looked(view, catalog, orders))
+    view.apply(looked(view, catalog, orders))
     take = table.take
 
     def noted(slots: Slots, columns: Sequence[int]) -> Any:
@@ -274,7 +275,7 @@ def test_what_a_view_does_not_show_is_no_news() -> None:
     table = BoundedTable(USERS, 100)
     table.put({1: ("u1", "name", 1)})
     view, catalog, orders = one(View(columns=("name",)), table)
-    view.accept(looked(view, catalog, orders))
+    view.apply(looked(view, catalog, orders))
     table.put({1: ("u1", "name", 2)})
-    assert view.accept(looked(view, catalog, orders)) is News.NONE
+    assert view.apply(looked(view, catalog, orders)) is Update.NONE
     assert view.stamp.version == 2

@@ -7,7 +7,8 @@ import threading
 from collections.abc import Awaitable, Callable
 
 import pytest
-from tests.server.watchers import run, wait_until
+from tests.live.clock import settle
+from tests.live.watchers import run, wait_until
 
 from evertable.errors import QueryTimeoutError
 from evertable.live.workers import Workers
@@ -45,9 +46,9 @@ class Held:
 def test_work_stops_when_nobody_waits_for_it() -> None:
     async def scenario(workers: Workers) -> None:
         waiting = asyncio.create_task(workers.run(endless))
-        await wait_until(lambda: workers._jobs)
+        await wait_until(lambda: workers.running)
         waiting.cancel()
-        await wait_until(lambda: not workers._jobs)
+        await wait_until(lambda: not workers.running)
         assert await workers.run(lambda _check: 5) == 5
 
     with_workers(1, scenario)
@@ -65,7 +66,7 @@ def test_work_stops_at_its_deadline() -> None:
 def test_closing_stops_what_runs_and_drops_what_waits() -> None:
     async def scenario(workers: Workers) -> None:
         running, waiting = (asyncio.create_task(workers.run(endless)) for _ in range(2))
-        await wait_until(lambda: workers._jobs)
+        await wait_until(lambda: workers.running)
         await workers.close()
         await asyncio.wait({running, waiting})
         assert waiting.cancelled()
@@ -83,7 +84,7 @@ def test_one_client_never_occupies_all_threads() -> None:
         assert held.began == 2
         held.go.set()
         await asyncio.gather(*greedy)
-        assert (held.began, workers._busy, workers._line) == (5, {}, [])
+        assert (held.began, workers.running) == (5, 0)
 
     with_workers(3, scenario)
 
@@ -101,7 +102,7 @@ def test_the_client_with_the_least_running_work_goes_first() -> None:
             await workers.run(lambda _check: done.append(client), client)
 
         noting = [asyncio.create_task(note(client)) for client in ("a", "a", "c", None)]
-        await wait_until(lambda: len(workers._line) == 4)
+        await settle()  # all of them are queued
         held["b"].go.set()
         await asyncio.gather(*noting)
         assert done == [None, "c", "a", "a"]
@@ -119,7 +120,6 @@ def test_who_does_not_get_a_thread_in_time_leaves_the_line() -> None:
         await wait_until(lambda: held.began)
         with pytest.raises(TimeoutError):
             await workers.run(lambda _check: 5, "b", wait_s=0.01)
-        assert not workers._line
         held.go.set()
         await holding
         assert await workers.run(lambda _check: 5, "b", wait_s=30) == 5

@@ -13,23 +13,25 @@ from typing import Any
 import httpx
 import pytest
 from starlette.types import Receive, Scope, Send
-from tests.server.conftest import USERS, Serve, settings
+from tests.live.samples import USERS, catalog_of, numbered, settings
+from tests.server.conftest import Serve
 from tests.server.raw import CLOSE, HEAD, PING, RawSocket, framed
-from tests.server.test_socket import catalog_of, numbered
-from tests.server.test_stalled import memory
 from tests.server.viewers import Viewer, live
 from tests.waiting import wait_until
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
 from evertable.live.hub import Hub
-from evertable.server import heads, run
+from evertable.live.live_view import LiveView
+from evertable.server import run, uvicorn_internals
 from evertable.server import socket as socket_module
-from evertable.server import wire as wire_module
+from evertable.server.frame_writer import frame_writer
+from evertable.server.operations import resident_bytes
 from evertable.server.socket import Socket
-from evertable.server.wire import WireProtocol, wire_of
+from evertable.server.uvicorn_internals import WebSocketProtocol
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog
+from evertable.views.view import View
 
 SIZES = [0, 1, 124, 125, 126, 127, 65_534, 65_535, 65_536, 65_537, 1_000_000]
 
@@ -40,10 +42,10 @@ class Sized:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
         await send({"type": "websocket.accept", "subprotocol": "evertable.v1"})
-        wire = wire_of(scope, send)
+        wire = frame_writer(scope, send)
         for size in SIZES:
             for first in {0, min(size, 100), size}:
-                await wire.ready()
+                await wire.drain()
                 await wire.write(b"x" * first, b"y" * (size - first))
         await receive()
 
@@ -58,34 +60,9 @@ def test_frames_of_every_length_arrive_whole(serve: Serve, catalog: Catalog) -> 
                 assert viewer.recv(timeout=30) == "x" * first + "y" * (size - first)
 
 
-def test_lengths_are_written_as_short_as_can_be() -> None:
-    """RFC 6455, 5.2: a client may refuse others."""
-    for size, length in [
-        (125, b"\x7d"),
-        (126, b"\x7e\x00\x7e"),
-        (65_535, b"\x7e\xff\xff"),
-        (65_536, b"\x7f" + (1 << 16).to_bytes(8)),
-    ]:
-        assert wire_module._head(size) == b"\x81" + length
-
-
-@pytest.fixture
-def lost(monkeypatch: pytest.MonkeyPatch) -> list[WireProtocol]:
-    """Connections that have ended."""
-    found: list[WireProtocol] = []
-    end = WireProtocol.connection_lost
-
-    def noted(connection: WireProtocol, exc: Exception | None) -> None:
-        found.append(connection)
-        end(connection, exc)
-
-    monkeypatch.setattr(WireProtocol, "connection_lost", noted)
-    return found
-
-
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (wire_module, socket_module):
+    for module in (uvicorn_internals, socket_module):
         monkeypatch.setattr(module, "CLOSE_S", 0.1)
 
 
@@ -123,7 +100,9 @@ def stalling(serve: Serve) -> Stalling:
     ids=["bad", "close", "garbage", "no UTF-8", "too long"],
 )
 @pytest.mark.usefixtures("hasty")
-def test_a_stalled_viewer_that_ends_badly_is_gone(stalling: Stalling, lost: list[WireProtocol], ending: bytes) -> None:
+def test_a_stalled_viewer_that_ends_badly_is_gone(
+    stalling: Stalling, lost: list[WebSocketProtocol], ending: bytes
+) -> None:
     """Whatever it sends last, and though it takes no answer: its connection does not stay for ever."""
     with stalling.stalled() as (viewer,):
         viewer.socket.sendall(ending)
@@ -133,7 +112,7 @@ def test_a_stalled_viewer_that_ends_badly_is_gone(stalling: Stalling, lost: list
 
 @pytest.mark.usefixtures("hasty")
 def test_a_viewer_without_a_sign_of_life_is_gone(
-    serve: Serve, lost: list[WireProtocol], monkeypatch: pytest.MonkeyPatch
+    serve: Serve, lost: list[WebSocketProtocol], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its connection is alive, and nobody reads at its other end."""
     monkeypatch.setattr(run, "PING_INTERVAL_S", 0.1)
@@ -170,13 +149,13 @@ def test_a_flood_of_pings_costs_nothing(serve: Serve, catalog: Catalog) -> None:
     server, *_ = live(serve, catalog)
     flood, sent = framed(b"x" * 125, PING) * 2_000, 0
     with RawSocket(server.port) as flooding, Viewer(server.url) as other:
-        before = memory()
+        before = resident_bytes()
         while sent < 60_000_000:
             flooding.socket.sendall(flood)
             sent += len(flood)
         flooding.socket.sendall(framed(b"last", PING))
         other.settle(1)
-        assert memory() - before < 20_000_000
+        assert resident_bytes() - before < 20_000_000
         seen = b""
         while not seen.endswith(b"\x8a\x04last"):
             seen = seen[-10:] + flooding.socket.recv(100_000)
@@ -187,11 +166,11 @@ def test_answers_are_not_made_for_someone_who_takes_none(serve: Serve, catalog: 
     server, *_ = live(serve, catalog)
     request = framed(json.dumps({"type": "subscribe", "id": "a", "table": "x" * 60_000}).encode())
     with RawSocket(server.port, timeout_s=2) as flooding, Viewer(server.url) as other:
-        before = memory()
+        before = resident_bytes()
         with pytest.raises(TimeoutError):
             flooding.socket.sendall(request * 2_000)
         other.settle(1)
-        assert memory() - before < 20_000_000
+        assert resident_bytes() - before < 20_000_000
 
 
 class Unwilling:
@@ -210,7 +189,7 @@ class Unwilling:
 
 def test_the_last_pings_are_answered_when_the_viewer_takes_it() -> None:
     """All that came together, since the protocol answers them at once; those before are not."""
-    wire, transport = WireProtocol.__new__(WireProtocol), Unwilling()
+    wire, transport = WebSocketProtocol.__new__(WebSocketProtocol), Unwilling()
     wire.conn = wire.transport = transport  # type: ignore[assignment]
     wire.writable, wire.close_sent = asyncio.Event(), False
     for _ in range(4):
@@ -224,9 +203,9 @@ def test_the_last_pings_are_answered_when_the_viewer_takes_it() -> None:
 
 
 class Nowhere:
-    """A wire that takes everything."""
+    """A writer that takes everything."""
 
-    async def ready(self) -> None:
+    async def drain(self) -> None:
         pass
 
     async def write(self, start: bytes, rest: bytes = b"") -> None:
@@ -295,16 +274,23 @@ def test_requests_are_answered_in_turn(serve: Serve) -> None:
 
 def test_views_changed_by_someone_who_takes_nothing_do_not_pile_up(stalling: Stalling) -> None:
     """A thousand of them, and subscriptions that come and go."""
-    hub, sockets = stalling.hub, stalling.sockets
+    hub, sockets, limits = stalling.hub, stalling.sockets, list[int]()
+    attach = hub.attach
+
+    def noted(name: str, view: View, *more: Any) -> LiveView:
+        attached = attach(name, view, *more)
+        limits.append(view.limit)
+        return attached
+
+    hub.attach = noted  # type: ignore[method-assign, assignment]
     with stalling.stalled() as (viewer,):
         for n in range(1_000):
             viewer.send(type="view", id="a", tag=n, view={"limit": 2, "offset": n})
             viewer.send(type="subscribe", id=f"b{n}", table="users_ui", view={"limit": 1})
             viewer.send(type="unsubscribe", id=f"b{n}")
         viewer.send(type="subscribe", id="end", table="users_ui", view={"limit": 3})
-        wait_until(lambda: any(view.limit == 3 for _, view in tuple(hub._shown)))
-        (socket_,) = sockets._open
-        assert len(socket_._news) <= 2
+        wait_until(lambda: 3 in limits)
+        assert sockets.pending <= 2
         assert hub.subscriptions == 2
     wait_until(lambda: not len(sockets))
 
@@ -313,7 +299,7 @@ def test_whoever_connects_and_asks_nothing_is_cut(
     serve: Serve, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing at all, half a head, or half of a second one; who asks in time is served."""
-    monkeypatch.setattr(heads, "HEAD_S", 0.5)
+    monkeypatch.setattr(uvicorn_internals, "HEAD_S", 0.5)
     server, *_ = live(serve, catalog)
     whole = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
     for asked, said in [(b"", b""), (b"", HEAD[:-2]), (whole, HEAD[:-2])]:

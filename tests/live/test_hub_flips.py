@@ -6,13 +6,13 @@ import asyncio
 import threading
 
 import pytest
-from tests.server.conftest import USERS, table
-from tests.server.test_socket import catalog_of, numbered
-from tests.server.watchers import LARGE, SORTED, Gate, Watcher, run, running, wait_until
+from tests.live.samples import USERS, catalog_of, notify_of_changes, numbered, table
+from tests.live.watchers import LARGE, SORTED, Gate, Watcher, run, running, wait_until
 
 from evertable.live import hub as hub_module
 from evertable.live.live_view import LiveView
 from evertable.live.orders import Order
+from evertable.live.workers import THREADS
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog
 from evertable.views.view import View
@@ -28,13 +28,13 @@ def test_a_flip_while_a_worker_looks(monkeypatch: pytest.MonkeyPatch) -> None:
         async with running(catalog) as hub:
             watcher, small = Watcher(hub, LARGE), Watcher(hub, View())
             await watcher.until(lambda picture: picture.page)
-            gate = Gate(monkeypatch, LiveView, "look")
+            gate = Gate(monkeypatch, LiveView, "evaluate")
             gate.opened.set()
             for number in range(2, 8):
                 gate.opened.clear()
                 entered = gate.entered
                 rows.put({5: ("u5", "old", number)})
-                await wait_until(lambda entered=entered: gate.entered > entered)  # type: ignore[misc]
+                await hub.clock.until(lambda entered=entered: gate.entered > entered)  # type: ignore[misc]
                 other = table(rows=[("g", str(number), number)] * 2_000)
                 flipping = asyncio.create_task(asyncio.to_thread(catalog.publish, number, {"users_ui": other}))
                 await flipping
@@ -63,7 +63,7 @@ def test_a_flip_finds_orders_ready() -> None:
                 await hub.publish(number, {"users_ui": table(columns, rows)}, lambda also=also: also.append(1))  # type: ignore[misc]
                 assert also == [1]
                 assert [watcher.picture.page["generation"] for watcher in watchers[:2]] == [number, number]
-            await wait_until(lambda: len(hub._orders) == 2)
+            await hub.clock.until(lambda: hub.orders == 2)
 
     run(scenario)
 
@@ -79,13 +79,13 @@ def test_orders_that_a_flip_waits_for_are_kept(monkeypatch: pytest.MonkeyPatch) 
                 await watcher.until(lambda picture: picture.page)
             gate = Gate(monkeypatch, Order, "compute")
             flipping = asyncio.create_task(hub.publish(2, {"users_ui": table(rows=numbered(20))}))
-            await wait_until(lambda: gate.entered == 2 or gate.entered == hub._workers._pool._max_workers)
+            await wait_until(lambda: gate.entered == min(2, THREADS))
             leaves.leave()
-            await wait_until(lambda: not hub._untidy)
+            await hub.clock.advance(1)
             gate.opened.set()
             await flipping
             assert stays.picture.page["generation"] == 2
-            await wait_until(lambda: len(hub._orders) == 1)
+            await hub.clock.until(lambda: hub.orders == 1)
 
     run(scenario)
 
@@ -112,7 +112,7 @@ def test_an_order_that_takes_too_long_comes_after_the_flip(monkeypatch: pytest.M
             for watcher in (slow, late):
                 await watcher.until(lambda picture: picture.page and picture.page["generation"] == 4)
                 assert watcher.picture.rows == [list(row) for row in reversed(numbered(20))]
-            await wait_until(lambda: len(hub._orders) == 1)
+            await hub.clock.until(lambda: hub.orders == 1)
 
     run(scenario)
 
@@ -163,7 +163,7 @@ def test_a_generation_that_was_live_before_comes_back() -> None:
     first.put(dict(enumerate(numbered(30))))
     second.put(dict(enumerate(numbered(5))))
     catalog = catalog_of(users_ui=first)
-    second._on_change = catalog.notify
+    notify_of_changes(second, catalog)
 
     async def scenario() -> None:
         async with running(catalog) as hub:
@@ -204,7 +204,7 @@ def test_flips_from_another_thread_while_viewers_come_and_go() -> None:
             flipping.start()
             while not done.is_set():
                 visitor = Watcher(hub, View(offset=len(watchers) % 3, sort=("name",)))
-                await asyncio.sleep(0)
+                await hub.clock.advance(0.001)
                 for watcher in (*watchers, visitor):
                     rows = watcher.picture.rows
                     assert {row[0] for row in rows} <= {f"g{watcher.picture.page.get('generation')}"}

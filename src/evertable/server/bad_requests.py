@@ -29,6 +29,9 @@ class MinuteCounts:
         self._clock = clock
         self._minutes: dict[str, tuple[float, int]] = {}
 
+    def __len__(self) -> int:
+        return len(self._minutes)
+
     def add(self, key: str) -> tuple[int, int]:
         """Counts an event: how many its minute has by now, and how many came after the first in the minute before."""
         now, missed = self._clock(), 0

@@ -6,13 +6,12 @@ import threading
 
 import pytest
 from structlog.testing import capture_logs
-from tests.server.conftest import USERS, table
-from tests.server.test_socket import catalog_of, numbered
-from tests.server.watchers import LARGE, SORTED, Gate, Watcher, run, running, wait_until
+from tests.live.samples import USERS, catalog_of, numbered, table
+from tests.live.watchers import LARGE, SORTED, Gate, Watcher, run, running, tasks, wait_until
 
-from evertable.live import hub as hub_module
-from evertable.live.live_view import LiveView, Look, News
+from evertable.live.live_view import LiveView, Update, ViewResult
 from evertable.live.orders import Order
+from evertable.live.workers import THREADS
 from evertable.tables.bounded import BoundedTable
 from evertable.views.view import View
 
@@ -26,19 +25,19 @@ def test_what_happens_while_a_worker_looks_is_seen_after_it(monkeypatch: pytest.
         async with running(catalog_of(users_ui=rows)) as hub:
             watcher = Watcher(hub, LARGE)
             await watcher.until(lambda picture: picture.page)
-            nothing_new = threading.Event()
-            look = LiveView.look
+            nothing_new, evaluate, entered = threading.Event(), LiveView.evaluate, threading.Event()
 
-            def blind(*_: object) -> Look | None:
+            def blind(*_: object) -> ViewResult | None:
+                entered.set()
                 assert nothing_new.wait(30)
-                monkeypatch.setattr(LiveView, "look", look)
+                monkeypatch.setattr(LiveView, "evaluate", evaluate)
                 return None
 
-            monkeypatch.setattr(LiveView, "look", blind)
+            monkeypatch.setattr(LiveView, "evaluate", blind)
             rows.put({5: ("u5", "first", 0)})
-            await wait_until(lambda: next(iter(hub._shown.values())).looking)
+            await hub.clock.until(entered.is_set)
             rows.put({5: ("u5", "second", 0)})
-            await wait_until(lambda: next(iter(hub._shown.values())).missed)
+            await hub.clock.advance(1)
             nothing_new.set()
             await watcher.until(lambda picture: picture.rows[5][1] == "second")
 
@@ -54,11 +53,11 @@ def test_stamps_do_not_go_back_while_a_worker_looks(monkeypatch: pytest.MonkeyPa
         async with running(catalog_of(users_ui=rows), tick_ms=1) as hub:
             watcher = Watcher(hub, LARGE)
             await watcher.until(lambda picture: picture.page)
-            gate = Gate(monkeypatch, LiveView, "look")
+            gate = Gate(monkeypatch, LiveView, "evaluate")
             rows.put({5: ("u5", "on the page", 0)})
-            await wait_until(lambda: gate.entered)
+            await hub.clock.until(lambda: gate.entered)
             rows.append(numbered(3))
-            await wait_until(lambda: hub._versions["users_ui"] == rows.extent.version)
+            await hub.clock.advance(1)
             gate.opened.set()
             await watcher.until(lambda picture: picture.rows[5][1] == "on the page" and picture.total == 6_003)
 
@@ -67,28 +66,27 @@ def test_stamps_do_not_go_back_while_a_worker_looks(monkeypatch: pytest.MonkeyPa
 
 def test_nothing_is_overlooked_while_a_worker_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """What it saw would be older than what is on show when it comes back."""
-    rows, accept, went_back = BoundedTable(USERS, 10_000), LiveView.accept, list[bool]()
+    rows, accept, went_back = BoundedTable(USERS, 10_000), LiveView.apply, list[bool]()
     rows.put(dict(enumerate(numbered(6_000))))
 
-    def noted(view: LiveView, look: Look) -> News:
+    def noted(view: LiveView, look: ViewResult) -> Update:
         before, news = view.stamp, accept(view, look)
         went_back.append(view.stamp < before)
         return news
 
-    monkeypatch.setattr(LiveView, "accept", noted)
+    monkeypatch.setattr(LiveView, "apply", noted)
 
     async def scenario() -> None:
         async with running(catalog_of(users_ui=rows), tick_ms=1) as hub:
             watcher = Watcher(hub, LARGE)
             await watcher.until(lambda picture: picture.page)
-            gate = Gate(monkeypatch, LiveView, "look")
+            gate = Gate(monkeypatch, LiveView, "evaluate")
+            await hub.clock.advance(60)  # its page does not rest any more
             rows.append(numbered(1))
-            (shown,) = hub._shown.values()
-            shown.rests_until = 0.0
             Watcher(hub, LARGE)  # before the next round, so that a look begins here
             await wait_until(lambda: gate.entered)
             rows.append(numbered(1))
-            await wait_until(lambda: hub._versions["users_ui"] == rows.extent.version)
+            await hub.clock.advance(1)
             gate.opened.set()
             await watcher.until(lambda picture: picture.total == 6_002)
             assert not any(went_back)
@@ -118,7 +116,7 @@ def test_who_leaves_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> No
 
     async def scenario() -> None:
         async with running(catalog) as hub:
-            computing, looking = Gate(monkeypatch, Order, "compute"), Gate(monkeypatch, LiveView, "look")
+            computing, looking = Gate(monkeypatch, Order, "compute"), Gate(monkeypatch, LiveView, "evaluate")
             for view in (SORTED, View(filter="age > 5"), LARGE, View(limit=2_000, sort=("age",)), View()):
                 for opened in (False, True):
                     for gate in (computing, looking):
@@ -127,13 +125,13 @@ def test_who_leaves_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> No
                     if opened:
                         await watchers[0].until(lambda picture: picture.page)
                     elif view != View():
-                        await wait_until(lambda: hub._orders._tasks or hub._tasks)
+                        await hub.clock.until(tasks)
                     for watcher in watchers:
                         watcher.leave()
                     assert (hub.views, hub.subscriptions) == (0, 0)
                     computing.opened.set()
                     looking.opened.set()
-                    await wait_until(lambda: not (len(hub._orders) or hub._orders._tasks or hub._tasks))
+                    await hub.clock.until(lambda: not (hub.orders or tasks()))
 
     run(scenario)
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("evertable")]
@@ -150,11 +148,10 @@ def test_orders_for_nobody_are_not_computed(monkeypatch: pytest.MonkeyPatch) -> 
             for age in range(1, 100):
                 before, last = last, Watcher(hub, View(filter=f"age >= {age}"))
                 before.leave()
-                await wait_until(lambda: len(hub._orders) == 1)
-                await wait_until(lambda: next(iter(hub._orders._orders.values())).task)
+                await hub.clock.until(lambda: hub.orders == 1 and tasks())
             gate.opened.set()
             await last.until(lambda picture: picture.total == 1)
-            assert gate.passed <= hub._workers._pool._max_workers + 1
+            assert gate.passed <= THREADS + 1
 
     run(scenario)
 
@@ -162,19 +159,16 @@ def test_orders_for_nobody_are_not_computed(monkeypatch: pytest.MonkeyPatch) -> 
 def test_what_a_worker_could_not_do_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """An order, and a large page; it is logged, and others are not touched by it."""
     rows = table(rows=numbered(2_000))
-    monkeypatch.setattr(hub_module, "RETRY_S", 0.01)
 
     async def scenario() -> None:
         async with running(catalog_of(users_ui=rows)) as hub:
-            for owner, method, view in [(Order, "compute", SORTED), (LiveView, "look", LARGE)]:
+            for owner, method, view in [(Order, "compute", SORTED), (LiveView, "evaluate", LARGE)]:
                 with monkeypatch.context() as patched, capture_logs() as logs:
                     gate = Gate(patched, owner, method)
                     gate.failing = True
                     gate.opened.set()
-                    if method == "compute":
-                        patched.setattr("evertable.live.orders.EVERY_S", 0.001)
                     failing = Watcher(hub, view)
-                    await wait_until(lambda: len(logs) > 1)
+                    await hub.clock.until(lambda: len(logs) > 1)
                     if method == "compute":
                         other = Watcher(hub, View())
                         await other.until(lambda picture: picture.page)

@@ -6,9 +6,9 @@ from starlette.datastructures import MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from evertable.server.bad_requests import UNKNOWN, WrongTokens
 from evertable.server.refusals import response_to
-from evertable.server.security import Asked, Rules
-from evertable.server.strangers import UNKNOWN, WrongTokens
+from evertable.server.security import AccessRules, RequestHead
 
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -28,10 +28,10 @@ HSTS = "max-age=31536000"
 _STARTS = ("http.response.start", "websocket.http.response.start")
 
 
-class Gate:
+class AccessMiddleware:
     """ASGI middleware around ``app``, for HTTP and for WebSockets before they are accepted."""
 
-    def __init__(self, app: ASGIApp, rules: Rules, wrong_tokens: WrongTokens) -> None:
+    def __init__(self, app: ASGIApp, rules: AccessRules, wrong_tokens: WrongTokens) -> None:
         self._app = app
         self._rules = rules
         self._wrong_tokens = wrong_tokens
@@ -40,7 +40,7 @@ class Gate:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        asked = Asked(
+        asked = RequestHead(
             path=scope["path"],
             headers=scope["headers"],
             method=scope.get("method", "GET"),
@@ -57,7 +57,7 @@ class Gate:
         else:
             await self._app(scope, receive, dressed)
 
-    def _dressing(self, asked: Asked, send: Send) -> Send:
+    def _dressing(self, asked: RequestHead, send: Send) -> Send:
         foreign = self._rules.foreign(asked)
 
         async def dressed(message: Message) -> None:

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from tests.server.conftest import Serve
 
-from evertable.server.page import NONCE, NOT_BUILT, page_routes, paths_of
+from evertable.server.web_page import NONCE, NOT_BUILT, page_routes, paths_of
 from evertable.tables.catalog import Catalog
 
 SCRIPT = "console.log('Evertable')\n" * 100
