@@ -77,7 +77,7 @@ def test_an_old_java_home_is_what_is_to_be_corrected(monkeypatch: pytest.MonkeyP
     fake_java(tmp_path / "old", "11.0.22")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "old"))
     with pytest.raises(
-        JavaTooOldError, match=r"is Java 11; .* JAVA_HOME says so: point it at Java 17 or newer, or unset"
+        JavaTooOldError, match=r"is Java 11; .* JAVA_HOME points to it: set it to Java 17 or newer, or unset"
     ):
         find_java()
 
