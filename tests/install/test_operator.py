@@ -72,7 +72,7 @@ def test_spark_and_the_connector_are_on_the_classpath(sources: Path, tmp_path: P
 def test_an_installation_without_its_jar_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(operator, "SOURCES", tmp_path / "no-sources")
     monkeypatch.setattr(operator, "JAR", tmp_path / "no.jar")
-    with pytest.raises(OperatorError, match=r"no join operator in it. Install the evertable wheel again."):
+    with pytest.raises(OperatorError, match=r"missing from this installation\. Install the evertable wheel again."):
         operator_jar()
 
 
