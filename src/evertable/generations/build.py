@@ -149,7 +149,7 @@ def _built(
         checkpoint=checkpoint,
         trigger=config.engine.trigger.value,
         interval_s=config.engine.interval_s,
-        paced_until_ms=round((time.time() + paced_s) * 1000) if paced_s else 0,
+        throttled_until_ms=round((time.time() + paced_s) * 1000) if paced_s else 0,
     )
     schema = ChangelogSchema(config.left.columns, config.right.columns, config.join.type)
     return Build(spec, schema, extents, changelog.partitions)
@@ -202,7 +202,7 @@ def _from(extent: Extent, start: int) -> Extent:
 
 
 def _source_spec(config: Config, source: Source, extents: Extents, *, shown_at_once: bool) -> SourceSpec:
-    past = {partition: extent.span.last for partition, extent in extents.items() if extent.span}
+    backlog_ends = {partition: extent.span.last for partition, extent in extents.items() if extent.span}
     return SourceSpec(
         name=source.name,
         topic=source.topic,
@@ -210,5 +210,5 @@ def _source_spec(config: Config, source: Source, extents: Extents, *, shown_at_o
         columns=source.columns,
         start={partition: extent.start for partition, extent in extents.items()},
         kafka=config.source_kafka(source).for_java(Role.CONSUMER),
-        past={} if shown_at_once else past,
+        backlog_ends={} if shown_at_once else backlog_ends,
     )
