@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evertable.backoff import growing
+from evertable.backoff import exponential
 from evertable.engine.failures import classify
 
 JOB = "Job aborted due to stage failure: Task 5 in stage 6.0 failed 1 times, most recent failure: Lost task 5.0: "
@@ -61,6 +61,6 @@ def test_the_message_tells_the_cause_first_and_no_stack_trace() -> None:
 
 
 def test_delays_grow_to_a_limit_and_never_end() -> None:
-    delays = growing(first_s=1, factor=2, most_s=8)
+    delays = exponential(first_s=1, factor=2, max_s=8)
     first = [next(delays) for _ in range(50)]
     assert all(0.8 * least <= delay <= 1.2 * least for delay, least in zip(first, [1, 2, 4, *[8] * 47], strict=True))

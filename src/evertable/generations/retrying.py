@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from evertable.backoff import Delays, growing
+from evertable.backoff import Delays, exponential
 from evertable.errors import EvertableError, KafkaAccessError, KafkaUnreachableError, QueryFailedError
 
 ATTEMPT_S, MOST_S = 10.0, 30.0
@@ -24,7 +24,7 @@ def is_transient(error: Exception) -> bool:
 
 
 def _delays() -> Iterator[float]:
-    return growing(first_s=0.5, most_s=5.0)
+    return exponential(first_s=0.5, max_s=5.0)
 
 
 def retried(
