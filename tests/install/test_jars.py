@@ -1,4 +1,4 @@
-"""Jars are the ones that jars.lock names, or there are none: fetched by the real Ivy from a repository of our own."""
+"""Only jars that match jars.lock are kept; the real Ivy downloads them from a local repository."""
 
 from __future__ import annotations
 
@@ -120,7 +120,9 @@ def test_a_jar_that_does_not_exist_is_named_and_leaves_nothing(cache: Path, publ
     assert kept(cache) == []
 
 
-def test_no_network_is_said_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cache: Path) -> None:
+def test_a_missing_network_is_reported_and_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cache: Path
+) -> None:
     lock(monkeypatch, tmp_path, TWO_JARS)
     use_repository(monkeypatch, tmp_path, "http://127.0.0.1:1/")  # port 1: refused at once
     with pytest.raises(JarsUnavailableError) as caught:
