@@ -302,7 +302,7 @@ class Application:
 
     def _remember(self, state: AppState) -> None:
         """Shows what was before the restart."""
-        for verdict in state.verdicts:
+        for verdict in state.control_results:
             place = (verdict.partition, verdict.offset)
             self._status.message(place, verdict.given, iso_of_ms(verdict.ts), verdict.result, verdict.reason)
         for row in state.generations:
@@ -326,8 +326,8 @@ class Application:
 
     def _without_verdicts(self, state: AppState, memory: StateTopic) -> AppState:
         """Forgets verdicts on messages of another control topic: their offsets are those of other messages now."""
-        self._until_it_works(lambda: memory.forget(*(verdict.key for verdict in state.verdicts)))
-        return replace(state, verdicts=())
+        self._until_it_works(lambda: memory.forget(*(verdict.key for verdict in state.control_results)))
+        return replace(state, control_results=())
 
     def _read_control(self, state: AppState) -> ControlReading | None:
         """What came on the control topic since the last start."""

@@ -48,7 +48,7 @@ def test_records_fold_into_what_is_remembered() -> None:
     assert (state.last_generation, state.publication) == (8, 12)
     assert {each.partition: each.next for each in state.control.values()} == {0: 5_000_000_000, 3: 1}
     assert state.control[3] == ControlOffset(3, 1, "id-of-the-topic", "evertable.demo.control")
-    assert [(each.offset, each.result) for each in state.verdicts] == [(17, "rejected")]
+    assert [(each.offset, each.result) for each in state.control_results] == [(17, "rejected")]
     assert state.owner == OWNER
     assert [(row.generation, row.rows) for row in state.generations] == [(7, 1_100_000)]
 
@@ -62,7 +62,7 @@ def test_the_newest_record_of_a_key_counts() -> None:
     state = folded(
         control_result(2, "pending"), control_result(1), Numbers(1, 1), control_result(2, "failed"), Numbers(2, 1)
     )
-    assert [(each.offset, each.result) for each in state.verdicts] == [(1, "applied"), (2, "failed")]
+    assert [(each.offset, each.result) for each in state.control_results] == [(1, "applied"), (2, "failed")]
     assert state.last_generation == 2
 
 

@@ -44,7 +44,7 @@ def test_later_records_win(apps: Apps, app: str) -> None:
         first.write(control_result(1, "applied"), Numbers(2, 2))
         first.heartbeat()
     state = apps.opened(app).state
-    assert [each.result for each in state.verdicts] == ["applied", "pending"]
+    assert [each.result for each in state.control_results] == ["applied", "pending"]
     assert (state.last_generation, state.publication) == (2, 2)
 
 
@@ -57,7 +57,7 @@ def test_the_newest_results_and_generations_are_kept(apps: Apps, app: str) -> No
         first.write(*(GenerationRow(number, LIVE.wiring, "retired", "") for number in range(1, KEPT_GENERATIONS + 3)))
         here = first.state
     state = apps.opened(app).state
-    assert [each.offset for each in state.verdicts] == list(range(10, KEPT_RESULTS + 10))
+    assert [each.offset for each in state.control_results] == list(range(10, KEPT_RESULTS + 10))
     assert [row.generation for row in state.generations] == list(range(3, KEPT_GENERATIONS + 3))
     assert replace(state, owner=here.owner) == here
 
@@ -66,8 +66,8 @@ def test_a_result_that_is_too_old_is_not_written(apps: Apps, app: str) -> None:
     with closing(apps.opened(app)) as first:
         first.write(*map(control_result, range(1, KEPT_RESULTS + 1)))
         first.write(control_result(0), Numbers(1, 1))
-        assert [first.state.verdicts[0].offset, numbers(first.state)] == [1, 1]
-    assert apps.opened(app).state.verdicts[0].offset == 1
+        assert [first.state.control_results[0].offset, numbers(first.state)] == [1, 1]
+    assert apps.opened(app).state.control_results[0].offset == 1
 
 
 def test_the_topic_is_created_with_its_settings(apps: Apps, app: str, broker: EmbeddedBroker) -> None:

@@ -158,7 +158,7 @@ class Orchestrator:
     def recall(self, folded: FoldedMessages, topic_id: str | None) -> Request | None:
         """Before the start: what came on the control topic meanwhile. The newest valid message is the one to answer."""
         open_: Request | None = None
-        for record, verdict in folded.verdicts:
+        for record, verdict in folded.resolutions:
             self._heard[record.partition] = self._behind(record, topic_id)
             if isinstance(verdict, Rejected):
                 self._reject(record, verdict)

@@ -61,7 +61,7 @@ def pyspark_jars() -> Path:
 
 
 def retrieve(
-    wanted: Sequence[Coordinate],
+    coordinates: Sequence[Coordinate],
     into: Path,
     *,
     transitive: bool = False,
@@ -77,7 +77,7 @@ def retrieve(
     """
     with tempfile.TemporaryDirectory(prefix="evertable-ivy-") as scratch:
         module, no_poms = Path(scratch) / "ivy.xml", Path(scratch) / "ivysettings.xml"
-        module.write_text(_module(wanted, transitive=transitive), encoding="utf-8")
+        module.write_text(_module(coordinates, transitive=transitive), encoding="utf-8")
         no_poms.write_text(_NO_POMS, encoding="utf-8")
         settings = os.environ.get(SETTINGS_VARIABLE) or (str(no_poms) if quick else None)
         command = [str(find_java().executable), "-Xmx256m", "-XX:+UseSerialGC", *_NETWORK]
@@ -88,7 +88,7 @@ def retrieve(
         command += ["-ivypattern", f"{descriptors}/{_DESCRIPTOR}"] if descriptors else []
         code, output = _run(command, arrived)
     if code != 0:
-        raise _unavailable(wanted, _reason(output))
+        raise _unavailable(coordinates, _reason(output))
     return {Coordinate(*jar.parent.relative_to(into).parts): jar for jar in sorted(into.glob("*/*/*/*.jar"))}
 
 
@@ -121,11 +121,11 @@ def _ivy_jar() -> Path:
     return found[-1]
 
 
-def _module(wanted: Sequence[Coordinate], *, transitive: bool) -> str:
+def _module(coordinates: Sequence[Coordinate], *, transitive: bool) -> str:
     dependencies = "\n".join(
         f"  <dependency org={quoteattr(one.group)} name={quoteattr(one.artifact)} rev={quoteattr(one.version)}"
         f' conf="default-&gt;default" transitive="{str(transitive).lower()}"/>'
-        for one in wanted
+        for one in coordinates
     )
     return (
         '<ivy-module version="2.0">\n<info organisation="dev.evertable" module="runtime"/>\n'
@@ -134,8 +134,10 @@ def _module(wanted: Sequence[Coordinate], *, transitive: bool) -> str:
     )
 
 
-def _unavailable(wanted: Sequence[Coordinate], reason: str) -> JarsUnavailableError:
-    named = ", ".join(str(one) for one in wanted[:3]) + (f" and {len(wanted) - 3} more" if len(wanted) > 3 else "")
+def _unavailable(coordinates: Sequence[Coordinate], reason: str) -> JarsUnavailableError:
+    named = ", ".join(str(one) for one in coordinates[:3]) + (
+        f" and {len(coordinates) - 3} more" if len(coordinates) > 3 else ""
+    )
     return JarsUnavailableError(
         f"Could not fetch {named}: {reason.rstrip('.')}.",
         f"Check the network. Behind a proxy set JAVA_TOOL_OPTIONS=-Dhttps.proxyHost=…; with a Maven mirror of"
