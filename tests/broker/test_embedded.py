@@ -1,4 +1,4 @@
-"""The embedded broker as its users see it: up when it says so, data that survives, plain words when it cannot start."""
+"""The embedded broker answers once started, keeps its data, and explains why it cannot start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A supervised process ends when asked to, when it must, and when nobody is left to ask."""
+"""A supervised process ends on request, by force, and with its owner."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def start(program: str, output: Path, keep_open: tuple[int, ...] = ()) -> Superv
     return process
 
 
-def test_stop_lets_it_end_in_order(tmp_path: Path) -> None:
+def test_stop_lets_it_end_cleanly(tmp_path: Path) -> None:
     process = start(ORDERLY, tmp_path / "out")
     assert process.running
     process.stop(30)
@@ -40,13 +40,13 @@ def test_stop_lets_it_end_in_order(tmp_path: Path) -> None:
     assert (tmp_path / "out").read_text() == "ready\nbye\n"
 
 
-def test_stop_kills_what_does_not_listen(tmp_path: Path) -> None:
+def test_stop_kills_what_ignores_sigterm(tmp_path: Path) -> None:
     process = start(STUBBORN, tmp_path / "out")
     process.stop(0.1)
     assert (process.running, gone(process.pid)) == (False, True)
 
 
-def test_kill_asks_for_nothing(tmp_path: Path) -> None:
+def test_kill_does_not_wait(tmp_path: Path) -> None:
     process = start(ORDERLY, tmp_path / "out")
     process.kill()
     assert gone(process.pid)

@@ -1,4 +1,4 @@
-"""Control messages are told as they come, whatever happens to the topic and its broker."""
+"""The listener delivers each control message, whatever happens to the topic and its broker."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ NewTopic = Callable[..., str]
 CHECK_S = 0.2
 
 
-class Heard(list[ControlMessage]):
-    """What was told, and on which threads."""
+class Delivered(list[ControlMessage]):
+    """The delivered messages, and the threads of the calls."""
 
     def __init__(self) -> None:
         self.threads: set[str] = set()
@@ -42,38 +42,42 @@ class Heard(list[ControlMessage]):
 
 
 @pytest.fixture
-def heard() -> Heard:
-    return Heard()
+def delivered() -> Delivered:
+    return Delivered()
 
 
-def listener(topic: ControlTopic, heard: Heard, after: dict[int, int] | None = None, **more: Any) -> ControlListener:
-    return ControlListener(topic, after or {}, heard, check_s=CHECK_S, **more)
+def listener(
+    topic: ControlTopic, delivered: Delivered, after: dict[int, int] | None = None, **more: Any
+) -> ControlListener:
+    return ControlListener(topic, after or {}, delivered, check_s=CHECK_S, **more)
 
 
-def test_each_message_in_order(broker: EmbeddedBroker, new_topic: NewTopic, produce: Produce, heard: Heard) -> None:
-    """From the given offsets on, all on one thread, which ends with the listener; nothing is told afterwards."""
+def test_each_message_in_order(
+    broker: EmbeddedBroker, new_topic: NewTopic, produce: Produce, delivered: Delivered
+) -> None:
+    """Delivery begins at the given offsets, on one thread, and ends with the listener."""
     topic = control_topic(broker, new_topic())
     produce(topic.name, [b"0", b"1", b"2"])
-    running = listener(topic, heard, {0: 1})
+    running = listener(topic, delivered, {0: 1})
     with running:
-        heard.wait(b"1", b"2")
+        delivered.wait(b"1", b"2")
         produce(topic.name, [b"3", None, *(str(number).encode() for number in range(5, 500))])
-        wait_until(lambda: len(heard) == 499)
-    assert [message.offset for message in heard] == list(range(1, 500))
+        wait_until(lambda: len(delivered) == 499)
+    assert [message.offset for message in delivered] == list(range(1, 500))
     assert running.positions == {0: 500}
-    assert heard.threads == {"evertable-control"}
+    assert delivered.threads == {"evertable-control"}
     assert not any(thread.name == "evertable-control" for thread in threading.enumerate())
     produce(topic.name, [b"later"])
     running.close()
-    assert heard.values[-1] == b"499"
+    assert delivered.values[-1] == b"499"
 
 
-def test_closing_without_starting(broker: EmbeddedBroker, heard: Heard) -> None:
-    listener(control_topic(broker, "nothing"), heard).close()
+def test_closing_without_starting(broker: EmbeddedBroker, delivered: Delivered) -> None:
+    listener(control_topic(broker, "nothing"), delivered).close()
 
 
 def test_the_callback_may_close(broker: EmbeddedBroker, new_topic: NewTopic, produce: Produce) -> None:
-    """And is not called again."""
+    """It is not called again."""
     topic = control_topic(broker, new_topic())
     produce(topic.name, [b"0", b"1"])
     told: list[ControlMessage] = []
@@ -92,7 +96,7 @@ def test_the_callback_may_close(broker: EmbeddedBroker, new_topic: NewTopic, pro
 def test_a_callback_that_raises(
     broker: EmbeddedBroker, new_topic: NewTopic, produce: Produce, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Is logged with the message's place, and does not stop the next one."""
+    """The error is logged with the message's offset, and the next message is delivered."""
     topic = control_topic(broker, new_topic())
     told: list[bytes | None] = []
 
@@ -107,131 +111,137 @@ def test_a_callback_that_raises(
 
 
 def test_a_topic_that_is_not_there_yet(
-    broker: EmbeddedBroker, produce: Produce, heard: Heard, caplog: pytest.LogCaptureFixture
+    broker: EmbeddedBroker, produce: Produce, delivered: Delivered, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Is waited for; the log says so once."""
+    """The listener waits for it, and logs that once."""
     caplog.set_level(logging.INFO)
     topic = control_topic(broker, f"c-{uuid.uuid4()}")
-    with listener(topic, heard):
+    with listener(topic, delivered):
         wait_until(lambda: f"has no topic '{topic.name}'" in caplog.text)
         topic.ensure(create_ok=True)
         produce(topic.name, [b"0"])
-        heard.wait(b"0")
+        delivered.wait(b"0")
     assert caplog.text.count("Control messages cannot be read") == 1
     assert f"Control messages on '{topic.name}' are read again" in caplog.text
 
 
-def test_a_topic_that_may_be_made(broker: EmbeddedBroker, produce: Produce, heard: Heard) -> None:
-    """At the start, and again when somebody has deleted it; remembered offsets mean nothing to a new one."""
+def test_a_topic_that_may_be_made(broker: EmbeddedBroker, produce: Produce, delivered: Delivered) -> None:
+    """It is created at the start and after a deletion, and then read from its beginning."""
     topic = control_topic(broker, f"c-{uuid.uuid4()}")
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-    with listener(topic, heard, {0: 7}, create_ok=True):
+    with listener(topic, delivered, {0: 7}, create_ok=True):
         wait_until(lambda: topic.ensure(create_ok=False).there)
         first = topic.describe().id
         produce(topic.name, [b"0"])
-        heard.wait(b"0")
+        delivered.wait(b"0")
         admin.delete_topics([topic.name])[topic.name].result()
         wait_until(lambda: topic.ensure(create_ok=False).there and topic.describe().id != first)
         produce_to(broker.bootstrap)(topic.name, [b"1"])
-        heard.wait(b"0", b"1")
+        delivered.wait(b"0", b"1")
 
 
 @pytest.mark.parametrize("count", [1, 5], ids=["fewer", "more"])
-def test_a_topic_that_was_made_again(
-    broker: EmbeddedBroker, admin: AdminClient, new_topic: NewTopic, produce: Produce, heard: Heard, count: int
+def test_a_recreated_topic(
+    broker: EmbeddedBroker, admin: AdminClient, new_topic: NewTopic, produce: Produce, delivered: Delivered, count: int
 ) -> None:
-    """Is read from its beginning, once, whether it holds fewer or more messages than the first one did."""
+    """It is read from its beginning, once, whether it has fewer or more messages than before."""
     topic = control_topic(broker, new_topic())
     produce(topic.name, [b"a", b"b", b"c"])
     again = [f"again {number}".encode() for number in range(count)]
-    with listener(topic, heard):
-        heard.wait(b"a", b"b", b"c")
+    with listener(topic, delivered):
+        delivered.wait(b"a", b"b", b"c")
         admin.delete_topics([topic.name])[topic.name].result()
         wait_until(lambda: topic.ensure(create_ok=True).made)
         produce_to(broker.bootstrap)(topic.name, again)  # a producer of its own, that never knew the first one
-        heard.wait(b"a", b"b", b"c", *again)
+        delivered.wait(b"a", b"b", b"c", *again)
         produce_to(broker.bootstrap)(topic.name, [b"last"])
-        heard.wait(b"a", b"b", b"c", *again, b"last")
+        delivered.wait(b"a", b"b", b"c", *again, b"last")
 
 
-def test_a_topic_that_was_made_again_while_nobody_listened(
-    broker: EmbeddedBroker, admin: AdminClient, new_topic: NewTopic, heard: Heard
+def test_a_topic_that_was_recreated_while_no_listener_ran(
+    broker: EmbeddedBroker, admin: AdminClient, new_topic: NewTopic, delivered: Delivered
 ) -> None:
-    """Its id tells, also where it holds more than the first one did."""
+    """Its id differs, even if it has more messages than before."""
     topic = control_topic(broker, new_topic())
     first = topic.describe().id
     admin.delete_topics([topic.name])[topic.name].result()
     wait_until(lambda: topic.ensure(create_ok=True).made)
     produce_to(broker.bootstrap)(topic.name, [b"0", b"1", b"2"])
-    with listener(topic, heard, {0: 2}, topic_id=first) as running:
-        heard.wait(b"0", b"1", b"2")
+    with listener(topic, delivered, {0: 2}, topic_id=first) as running:
+        delivered.wait(b"0", b"1", b"2")
         assert running.topic_id == topic.describe().id
 
 
-def test_offsets_behind_the_end(broker: EmbeddedBroker, new_topic: NewTopic, produce: Produce, heard: Heard) -> None:
-    """As a topic has that was made again while nobody listened: it is read from its beginning."""
+def test_offsets_behind_the_end(
+    broker: EmbeddedBroker, new_topic: NewTopic, produce: Produce, delivered: Delivered
+) -> None:
+    """A recreated topic has such offsets: it is read from its beginning."""
     topic = control_topic(broker, new_topic())
     produce(topic.name, [b"0", b"1"])
-    with listener(topic, heard, {0: 9}):
-        heard.wait(b"0", b"1")
+    with listener(topic, delivered, {0: 9}):
+        delivered.wait(b"0", b"1")
 
 
 def test_more_partitions(
-    broker: EmbeddedBroker, admin: AdminClient, new_topic: NewTopic, produce: Produce, heard: Heard
+    broker: EmbeddedBroker, admin: AdminClient, new_topic: NewTopic, produce: Produce, delivered: Delivered
 ) -> None:
-    """Are listened to from their beginning; what is there at once comes in the order of time."""
+    """They are read from their beginning; messages that arrive at once are ordered by time."""
     topic = control_topic(broker, new_topic())
-    with listener(topic, heard):
+    with listener(topic, delivered):
         produce(topic.name, [b"0"])
-        heard.wait(b"0")
+        delivered.wait(b"0")
         admin.create_partitions([NewPartitions(topic.name, 3)])[topic.name].result()
         wait_until(lambda: topic.describe().partitions == (0, 1, 2))
         produce_to(broker.bootstrap)(topic.name, [b"1"], partition=2)
-        heard.wait(b"0", b"1")
+        delivered.wait(b"0", b"1")
         produce(topic.name, [b"2"])
-        heard.wait(b"0", b"1", b"2")
+        delivered.wait(b"0", b"1", b"2")
 
 
-def test_the_broker_is_killed(own_broker: EmbeddedBroker, heard: Heard, caplog: pytest.LogCaptureFixture) -> None:
-    """Its outage shows as silence; nothing is told twice."""
+def test_the_broker_is_killed(
+    own_broker: EmbeddedBroker, delivered: Delivered, caplog: pytest.LogCaptureFixture
+) -> None:
+    """During the outage nothing arrives; nothing is delivered twice."""
     caplog.set_level(logging.INFO)
     topic = control_topic(own_broker, f"c-{uuid.uuid4()}")
     assert topic.ensure(create_ok=True).made
     produce_to(own_broker.bootstrap)(topic.name, [b"0"])
-    with listener(topic, heard):
-        heard.wait(b"0")
+    with listener(topic, delivered):
+        delivered.wait(b"0")
         own_broker.kill()
         wait_until(lambda: "trying again until it answers" in caplog.text)
         own_broker.start()
         produce_to(own_broker.bootstrap)(topic.name, [b"1"])
-        heard.wait(b"0", b"1")
+        delivered.wait(b"0", b"1")
 
 
-def test_starting_without_a_broker(own_broker: EmbeddedBroker, heard: Heard, caplog: pytest.LogCaptureFixture) -> None:
-    """It is waited for; closing does not wait for it."""
+def test_starting_without_a_broker(
+    own_broker: EmbeddedBroker, delivered: Delivered, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The listener waits for it; closing does not."""
     topic = control_topic(own_broker, f"c-{uuid.uuid4()}")
     assert topic.ensure(create_ok=True).made
     produce_to(own_broker.bootstrap)(topic.name, [b"0"])
     own_broker.kill()
-    with listener(topic, heard):
+    with listener(topic, delivered):
         pass
     assert not any(thread.name == "evertable-control" for thread in threading.enumerate())
-    with listener(topic, heard):
+    with listener(topic, delivered):
         wait_until(lambda: "Control messages cannot be read: [KAFKA_UNREACHABLE]" in caplog.text)
         own_broker.start()
-        heard.wait(b"0")
+        delivered.wait(b"0")
 
 
 def test_a_topic_that_may_not_be_read(
-    own_broker: EmbeddedBroker, heard: Heard, caplog: pytest.LogCaptureFixture
+    own_broker: EmbeddedBroker, delivered: Delivered, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Is said, and tried again until it may."""
+    """The error is reported, and reading is retried until it is allowed."""
     topic = control_topic(own_broker, f"c-{uuid.uuid4()}")
     assert topic.ensure(create_ok=True).made
     produce_to(own_broker.bootstrap)(topic.name, [b"0"])
     allow_only(own_broker, topic.name, AclOperation.DESCRIBE)
-    with listener(topic, heard):
+    with listener(topic, delivered):
         wait_until(lambda: "Control messages cannot be read" in caplog.text and "uthoriz" in caplog.text)
-        assert heard == []
+        assert delivered == []
         allow_only(own_broker, topic.name, AclOperation.READ)
-        heard.wait(b"0")
+        delivered.wait(b"0")

@@ -40,15 +40,15 @@ WANTED = CONFIG.wiring
 
 def resolved(message: str | dict[str, Any], wanted: Wiring = WANTED) -> Resolved:
     value = message if isinstance(message, str) else json.dumps(message)
-    verdict = resolve(value.encode(), wanted, KEYS)
-    assert isinstance(verdict, Resolved), verdict
-    return verdict
+    resolution = resolve(value.encode(), wanted, KEYS)
+    assert isinstance(resolution, Resolved), resolution
+    return resolution
 
 
 def rejected(value: str | bytes | None) -> Rejected:
-    verdict = resolve(value.encode() if isinstance(value, str) else value, WANTED, KEYS)
-    assert isinstance(verdict, Rejected), verdict
-    return verdict
+    resolution = resolve(value.encode() if isinstance(value, str) else value, WANTED, KEYS)
+    assert isinstance(resolution, Rejected), resolution
+    return resolution
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def rejected(value: str | bytes | None) -> Rejected:
 )
 def test_a_message_changes_what_it_names(message: str | dict[str, Any], wiring: Wiring) -> None:
     """Any subset of the keys; blanks around values do not count, of duplicate keys the last does."""
-    verdict = resolved(message)
-    assert (verdict.wiring, verdict.changed, verdict.warnings) == (wiring, True, ())
+    resolution = resolved(message)
+    assert (resolution.wiring, resolution.changed, resolution.warnings) == (wiring, True, ())
 
 
 @pytest.mark.parametrize(
@@ -83,8 +83,8 @@ def test_a_message_changes_what_it_names(message: str | dict[str, Any], wiring: 
     ],
 )
 def test_empty_null_and_the_same_leave_it_as_it_is(message: dict[str, Any]) -> None:
-    verdict = resolved(message)
-    assert (verdict.wiring, verdict.changed) == (WANTED, False)
+    resolution = resolved(message)
+    assert (resolution.wiring, resolution.changed) == (WANTED, False)
 
 
 @pytest.mark.parametrize(
@@ -149,9 +149,9 @@ DEEP = "[" * 100_000 + "]" * 100_000
 )
 def test_rejections(value: str | bytes | None, condition: str, sentence: str) -> None:
     """A value with a condition and a sentence that can be printed anywhere."""
-    verdict = rejected(value)
-    assert (verdict.condition, verdict.sentence[: len(sentence)]) == (condition, sentence)
-    assert verdict.sentence.isprintable()
+    resolution = rejected(value)
+    assert (resolution.condition, resolution.sentence[: len(sentence)]) == (condition, sentence)
+    assert resolution.sentence.isprintable()
 
 
 def test_what_was_given_is_shown_as_it_was_sent() -> None:
@@ -177,8 +177,8 @@ def test_what_was_given_is_shown_as_it_was_sent() -> None:
 def test_much_is_cut() -> None:
     """A message of a megabyte does not make a row, a sentence or a warning of one."""
     much = "y z" * 400_000
-    verdict = rejected(json.dumps({"joinType": much, "usersTopic": [much]}))
-    assert [len(text or "") for text in verdict.given.values()] == [MAX_SHOWN + 1, 0, MAX_SHOWN + 1]
+    resolution = rejected(json.dumps({"joinType": much, "usersTopic": [much]}))
+    assert [len(text or "") for text in resolution.given.values()] == [MAX_SHOWN + 1, 0, MAX_SHOWN + 1]
     for message in ({"joinType": much}, {"usersTopic": "y z" * 60}):
         assert len(rejected(json.dumps(message)).sentence) < 200
     warnings = resolved({much: "", **{f"key{number}": "" for number in range(1_000)}}).warnings
@@ -191,18 +191,18 @@ def test_a_message_may_insist() -> None:
     assert not resolved({"joinType": "inner"}).force
     assert not resolved({"joinType": "inner", "force": None}).force
     assert resolved({"joinType": "inner", "force": True}).force
-    verdict = resolve(b'{"joinType": "inner", "force": "yes"}', WANTED, KEYS)
-    assert isinstance(verdict, Rejected)
-    assert (verdict.condition, verdict.sentence) == (
+    resolution = resolve(b'{"joinType": "inner", "force": "yes"}', WANTED, KEYS)
+    assert isinstance(resolution, Rejected)
+    assert (resolution.condition, resolution.sentence) == (
         Condition.WRONG_TYPE,
         "force is a string; true, false or null is expected.",
     )
 
 
 def test_unknown_keys_are_warnings() -> None:
-    verdict = resolved({"userTopic": "x", "comment": ["hello"], "joinType": "inner"})
-    assert (verdict.changed, verdict.wiring.left_topic) == (True, "users_v1")
-    assert verdict.warnings == (
+    resolution = resolved({"userTopic": "x", "comment": ["hello"], "joinType": "inner"})
+    assert (resolution.changed, resolution.wiring.left_topic) == (True, "users_v1")
+    assert resolution.warnings == (
         "'userTopic' is unknown and has no effect; did you mean 'usersTopic'?",
         "'comment' is unknown and has no effect; known are usersTopic, accountsTopic, joinType, force",
     )
@@ -212,9 +212,9 @@ def test_keys_are_named_after_the_sources() -> None:
     """The two that are joined, whatever their order; without a control topic no name is its."""
     keys = keys_of(config("orders", "items", "people", join={"left": "people", "right": "orders"}))
     assert keys.names == ("peopleTopic", "ordersTopic", "joinType")
-    verdict = resolve(b'{"peopleTopic": "p", "itemsTopic": "i"}', WANTED, keys)
-    assert isinstance(verdict, Resolved)
-    assert (verdict.wiring.left_topic, len(verdict.warnings)) == ("p", 1)
+    resolution = resolve(b'{"peopleTopic": "p", "itemsTopic": "i"}', WANTED, keys)
+    assert isinstance(resolution, Resolved)
+    assert (resolution.wiring.left_topic, len(resolution.warnings)) == ("p", 1)
     keys = keys_of(config("a", "b", control={"enabled": False, "topic": "shared"}))
     assert isinstance(resolve(b'{"aTopic": "shared"}', WANTED, keys), Resolved)
 
@@ -241,8 +241,12 @@ def test_folding() -> None:
     folded = fold(messages, WANTED, KEYS)
     assert folded.wiring == Wiring("u3", "accounts_v1", JoinType.ASOF)
     told = [
-        (message.partition, message.offset, verdict.changed if isinstance(verdict, Resolved) else verdict.condition)
-        for message, verdict in folded.verdicts
+        (
+            message.partition,
+            message.offset,
+            resolution.changed if isinstance(resolution, Resolved) else resolution.condition,
+        )
+        for message, resolution in folded.resolutions
     ]
     assert told == [
         (0, 9, True),
@@ -257,7 +261,7 @@ def test_folding() -> None:
 
 def test_nothing_folds_to_what_was_wanted() -> None:
     folded = fold([], WANTED, KEYS)
-    assert (folded.wiring, folded.verdicts) == (WANTED, ())
+    assert (folded.wiring, folded.resolutions) == (WANTED, ())
 
 
 joins = st.sampled_from(["inner", " LEFT", "natural join", "aj", "outer", "", "l\u0131ft"])
@@ -291,18 +295,18 @@ wirings = st.builds(Wiring, st.just("a") | st.just("b"), st.just("b"), st.sample
 @given(values, wirings)
 def test_whatever_comes(value: bytes | None, wanted: Wiring) -> None:
     """Any bytes are resolved or rejected, and all that is said of them is text; a second time changes nothing."""
-    verdict = resolve(value, wanted, KEYS)
-    said = [text for text in verdict.given.values() if text is not None]
-    assert tuple(verdict.given) == KEYS.names
-    if isinstance(verdict, Rejected):
-        assert verdict.condition.value in set(Condition)
-        said.append(verdict.sentence)
+    resolution = resolve(value, wanted, KEYS)
+    said = [text for text in resolution.given.values() if text is not None]
+    assert tuple(resolution.given) == KEYS.names
+    if isinstance(resolution, Rejected):
+        assert resolution.condition.value in set(Condition)
+        said.append(resolution.sentence)
     else:
-        assert verdict.changed == (verdict.wiring != wanted)
-        assert CONFIG.rewired(verdict.wiring).wiring == verdict.wiring
-        again = resolve(value, verdict.wiring, KEYS)
-        assert again == Resolved(verdict.wiring, False, verdict.given, verdict.warnings)
-        said += verdict.warnings
+        assert resolution.changed == (resolution.wiring != wanted)
+        assert CONFIG.rewired(resolution.wiring).wiring == resolution.wiring
+        again = resolve(value, resolution.wiring, KEYS)
+        assert again == Resolved(resolution.wiring, False, resolution.given, resolution.warnings)
+        said += resolution.warnings
     assert all(text.isprintable() and text.encode() is not None for text in said)
 
 
@@ -310,13 +314,13 @@ def test_whatever_comes(value: bytes | None, wanted: Wiring) -> None:
 def test_folding_is_resolving_one_by_one(messages: list[ControlMessage], wanted: Wiring) -> None:
     """And half of the messages, then the other half, lead to where all of them lead."""
     whole = fold(messages, wanted, KEYS)
-    assert len(whole.verdicts) == len(messages)
-    ordered = [message for message, _ in whole.verdicts]
+    assert len(whole.resolutions) == len(messages)
+    ordered = [message for message, _ in whole.resolutions]
     half = len(ordered) // 2
     assert fold(ordered[half:], fold(ordered[:half], wanted, KEYS).wiring, KEYS).wiring == whole.wiring
-    for message, verdict in whole.verdicts:
-        assert resolve(message.value, wanted, KEYS) == verdict
-        wanted = verdict.wiring if isinstance(verdict, Resolved) else wanted
+    for message, resolution in whole.resolutions:
+        assert resolve(message.value, wanted, KEYS) == resolution
+        wanted = resolution.wiring if isinstance(resolution, Resolved) else wanted
 
 
 def test_the_document_names_every_condition() -> None:

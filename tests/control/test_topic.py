@@ -1,4 +1,4 @@
-"""The control topic on a real broker: made, looked at, read to its end."""
+"""The control topic on a real broker: created, described, read to its end."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def test_a_topic_that_may_not_be_made(own_broker: EmbeddedBroker) -> None:
     assert presence.warning.endswith("Create it, or set control.enabled to false.")
 
 
-def test_nobody_there() -> None:
-    """One says so without raising, the others raise."""
+def test_without_a_broker() -> None:
+    """``ensure`` returns the error, the other methods raise it."""
     topic = ControlTopic(KafkaProperties.of({"bootstrap.servers": "127.0.0.1:1"}), "c", timeout_s=1)
     presence = topic.ensure(create_ok=True)
     assert not presence.there
@@ -68,7 +68,7 @@ def test_nobody_there() -> None:
 
 
 def test_all_that_is_there(broker: EmbeddedBroker, new_topic: NewTopic, produce: Produce) -> None:
-    """Tombstones and whatever bytes too, from the given offsets on."""
+    """All messages are read from the given offsets on, also tombstones and arbitrary bytes."""
     topic = control_topic(broker, new_topic())
     assert topic.read_all({}) == []
     produce(topic.name, [b"{}", None, b"\xff", b""])
@@ -100,7 +100,7 @@ def test_the_order_is_that_of_time(broker: EmbeddedBroker, new_topic: NewTopic) 
 
 
 def test_transactions(broker: EmbeddedBroker, new_topic: NewTopic) -> None:
-    """What was taken back is not read, and the marks of transactions at the end are not waited for."""
+    """Aborted messages are not read, and transaction markers at the end are not waited for."""
     topic = control_topic(broker, new_topic())
     producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": topic.name})
     producer.init_transactions(60)
@@ -114,7 +114,7 @@ def test_transactions(broker: EmbeddedBroker, new_topic: NewTopic) -> None:
 
 
 def test_ids_and_partitions(broker: EmbeddedBroker, new_topic: NewTopic, admin: AdminClient) -> None:
-    """More partitions are no other topic; one that is made again is."""
+    """A topic keeps its id when it gains partitions, and gets another when it is recreated."""
     topic = control_topic(broker, new_topic())
     first = topic.describe()
     admin.create_partitions([NewPartitions(topic.name, 3)])[topic.name].result()

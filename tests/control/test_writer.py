@@ -1,4 +1,4 @@
-"""What Evertable itself writes to the control topic."""
+"""Evertable's own control messages."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_message_and_its_place(broker: EmbeddedBroker, new_topic: NewTopic) ->
 
 
 def test_it_may_get_ready_before_the_first_message(broker: EmbeddedBroker, new_topic: NewTopic) -> None:
-    """That writes nothing, and needs nobody who answers."""
+    """Connecting writes nothing, and needs no reachable broker."""
     topic = control_topic(broker, new_topic())
     writer = Writer(topic)
     writer.connect()
@@ -45,8 +45,8 @@ def test_it_may_get_ready_before_the_first_message(broker: EmbeddedBroker, new_t
     Writer(control_topic_of_nobody()).connect()
 
 
-def test_who_still_writes_when_it_is_closed_is_told() -> None:
-    """And does not wait any longer for a broker that is away."""
+def test_closing_ends_a_write_with_an_error() -> None:
+    """The write does not wait any longer for an unreachable broker."""
     writer = Writer(control_topic_of_nobody(), timeout_s=600)
     told: list[Exception] = []
 
@@ -69,7 +69,7 @@ def control_topic_of_nobody() -> ControlTopic:
 
 
 def test_any_thread_may(broker: EmbeddedBroker, new_topic: NewTopic) -> None:
-    """Each is told its own place."""
+    """Each write returns its own offset."""
     topic = control_topic(broker, new_topic())
     writer = Writer(topic)
     told: dict[int, tuple[int, int]] = {}
@@ -86,8 +86,8 @@ def test_any_thread_may(broker: EmbeddedBroker, new_topic: NewTopic) -> None:
     assert written == told
 
 
-def test_who_may_not_write(own_broker: EmbeddedBroker) -> None:
-    """Is told the condition that docs/CONTROL.md names, and may as soon as it is allowed."""
+def test_a_missing_right(own_broker: EmbeddedBroker) -> None:
+    """It raises the condition of docs/CONTROL.md, and writing works as soon as it is allowed."""
     topic = control_topic(own_broker, f"c-{uuid.uuid4()}")
     assert topic.ensure(create_ok=True).made
     allow_only(own_broker, topic.name, AclOperation.READ)
@@ -108,8 +108,8 @@ def test_a_topic_that_is_missing(broker: EmbeddedBroker) -> None:
         writer.write({})
 
 
-def test_nobody_there() -> None:
-    """Is said within the timeout."""
+def test_without_a_broker() -> None:
+    """The error is raised within the timeout."""
     writer = Writer(ControlTopic(KafkaProperties.of({"bootstrap.servers": "127.0.0.1:1"}), "c"), timeout_s=1)
     with pytest.raises(KafkaUnreachableError) as refused:
         writer.write({})
@@ -117,7 +117,7 @@ def test_nobody_there() -> None:
 
 
 def test_the_broker_is_killed(own_broker: EmbeddedBroker) -> None:
-    """Meanwhile nothing can be written, then it can again; what was refused is not written later."""
+    """Writing fails during the outage and works afterwards; failed messages are not written later."""
     topic = control_topic(own_broker, f"c-{uuid.uuid4()}")
     assert topic.ensure(create_ok=True).made
     writer = Writer(topic, timeout_s=2)
@@ -140,6 +140,6 @@ def test_properties_of_other_clients_do_no_harm(broker: EmbeddedBroker, new_topi
 
 
 def test_too_large_a_message(broker: EmbeddedBroker, new_topic: NewTopic) -> None:
-    """Is an error like any other."""
+    """It raises an error like any other."""
     with pytest.raises(EvertableError, match="large"):
         Writer(control_topic(broker, new_topic())).write({"usersTopic": "x" * 2_000_000})

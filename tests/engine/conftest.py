@@ -23,13 +23,13 @@ NewGeneration = Callable[..., Generation]
 @pytest.fixture(scope="session")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     log = tmp_path_factory.mktemp("engine") / "spark.log"
-    with Engine(EngineSettings(log=log, spark={PRODUCER_IDLE: "1h"})) as running:  # producers are closed by us alone
+    with Engine(EngineSettings(log=log, spark={PRODUCER_IDLE: "1h"})) as running:  # only we close producers
         yield running
 
 
 @pytest.fixture
-def heard(engine: Engine) -> Iterator[list[EngineEvent]]:
-    """What the engine has said since the test began."""
+def engine_events(engine: Engine) -> Iterator[list[EngineEvent]]:
+    """All events of the engine since the test began."""
     events: list[EngineEvent] = []
     engine.listen(events.append)
     yield events

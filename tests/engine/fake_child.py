@@ -10,7 +10,7 @@ import time
 import orjson
 
 
-def say(event: str, **fields: object) -> None:
+def send(event: str, **fields: object) -> None:
     sys.stdout.buffer.write(orjson.dumps({"event": event, **fields}) + b"\n")
     sys.stdout.buffer.flush()
 
@@ -26,7 +26,7 @@ def main(habits: set[str]) -> None:
         sys.stderr.write(f"jvm {jvm.pid}\n")
         sys.stderr.flush()
     slots = 0 if "executors-come-on-stop" in habits else 16
-    say("ready", spark="none", slots=slots, shuffle_partitions=2)
+    send("ready", spark="none", slots=slots, shuffle_partitions=2)
     if "dies-when-ready" in habits:
         sys.exit(4)
     starts = 0
@@ -37,24 +37,24 @@ def main(habits: set[str]) -> None:
             os._exit(5)
         starts += command["do"] == "start"
         if command["do"] == "start" and "fails-second-start" in habits and starts == 2:
-            say("failed", generation=number, condition="QUERY_FAILED", message="a hiccup", retriable=True)
+            send("failed", generation=number, condition="QUERY_FAILED", message="a hiccup", retriable=True)
         elif command["do"] == "start" and "refuses" in habits:
-            say("failed", generation=number, condition="NO_WAY", message="never", retriable=False)
+            send("failed", generation=number, condition="NO_WAY", message="never", retriable=False)
         elif command["do"] == "start" and "ignores-starts" not in habits:
-            say("started", generation=number, query_id="q", run_id=str(os.getpid()))
+            send("started", generation=number, query_id="q", run_id=str(os.getpid()))
             if "commits-first" in habits:
-                say("progress", generation=number, epoch=7, left={"0": 5}, right={"0": 6})
+                send("progress", generation=number, epoch=7, left={"0": 5}, right={"0": 6})
             if "fails-later" in habits:
-                say("failed", generation=number, condition="QUERY_FAILED", message="a hiccup", retriable=True)
+                send("failed", generation=number, condition="QUERY_FAILED", message="a hiccup", retriable=True)
             if slots == 0:
-                say("failed", generation=number, condition="NOT_ENOUGH_SLOTS", message="0 free", retriable=True)
+                send("failed", generation=number, condition="NOT_ENOUGH_SLOTS", message="0 free", retriable=True)
         elif command["do"] == "stop":
             time.sleep(1.0 if "stops-slowly" in habits else 0.0)
             if slots == 0:
                 slots = 16
-                say("slots", slots=slots)
-            say("stopped", generation=number)
-            say("released", generation=number)
+                send("slots", slots=slots)
+            send("stopped", generation=number)
+            send("released", generation=number)
 
 
 main(set(sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""A generation on the real stack: topics of its own, a Spark query, and all that its changelog has said."""
+"""A generation on the real stack: its own topics, a Spark query, and all changes of its changelog."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Generation:
         return self
 
     def build(self) -> Self:
-        """Makes what the query needs, without starting it."""
+        """Creates what the query needs, without starting it."""
         self._built = build(self.config, self.number, changelog_topics(self.config), str(self.checkpoint))
         self._reader = self._built.reader(self.config)
         return self
@@ -81,7 +81,7 @@ class Generation:
     def send(self, records: Iterable[Sent]) -> list[Place]:
         """Sends the records in order and waits until Kafka has them; returns where they are."""
         servers = self.config.kafka.for_librdkafka()["bootstrap.servers"]
-        # Compressed, a record may be larger than its topic's limit, as anyone's may be.
+        # Compressed, a record may be larger than its topic's limit.
         producer = Producer(
             {
                 "bootstrap.servers": servers,
@@ -116,7 +116,7 @@ class Generation:
         return places
 
     def read(self) -> Self:
-        """Reads the changelog until every record that was sent has shown up, and then until it is quiet."""
+        """Reads the changelog until every sent record is in it, and then until no more changes come."""
         self.read_until(lambda: self.seen >= self.sent.keys())
         while self._poll(0.3):  # further matches of rows already seen
             pass

@@ -13,8 +13,8 @@ def source(partitions: int) -> SourceSpec:
         Column("at", ColumnType.parse("timestamp"), RecordField.TIMESTAMP),
     )
     start = {partition: 5_000_000_000 + partition for partition in range(partitions)}
-    past = {partition: offset + 7 for partition, offset in start.items() if partition}
-    return SourceSpec("s", "t", "id", columns, start, {"bootstrap.servers": "localhost:9092"}, past)
+    backlog_ends = {partition: offset + 7 for partition, offset in start.items() if partition}
+    return SourceSpec("s", "t", "id", columns, start, {"bootstrap.servers": "localhost:9092"}, backlog_ends)
 
 
 def spec(trigger: str = "realtime", partitions: tuple[int, int] = (3, 4), number: int = 7) -> GenerationSpec:

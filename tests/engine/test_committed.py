@@ -1,4 +1,4 @@
-"""Up to where a query has committed; that a real checkpoint says what Spark told is in test_crashes."""
+"""Committed offsets; test_crashes compares a real checkpoint with what Spark reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Crashes: the JVM or the broker dies in mid-stream, and nothing is lost, doubled or left for an operator to do."""
+"""After a crash of the JVM or the broker in mid-stream, nothing is lost or repeated, and no operator is needed."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ from evertable.engine.process import Engine
 from evertable.engine.protocol import Died, EngineEvent, EpochCommitted, Failed, Started
 
 
-def told(heard: list[EngineEvent], generation: Generation) -> Ends:
-    """What the last commit was said to be."""
-    reports = (event for event in heard if isinstance(event, EpochCommitted) and event.generation == generation.number)
+def last_commit(engine_events: list[EngineEvent], generation: Generation) -> Ends:
+    """Returns the ends of the last reported commit."""
+    reports = (
+        event for event in engine_events if isinstance(event, EpochCommitted) and event.generation == generation.number
+    )
     *_, last = reports
     return last.left, last.right
 
@@ -33,8 +35,8 @@ def follow_all(generations: list[Generation], done: Callable[[], bool]) -> None:
         generation.read_until(done)
 
 
-def test_kill_9_of_the_jvm_in_mid_stream_loses_and_doubles_nothing(
-    engine: Engine, heard: list[EngineEvent], new_generation: NewGeneration, new_topic: Callable[..., str]
+def test_kill_9_of_the_jvm_in_mid_stream_loses_and_repeats_nothing(
+    engine: Engine, engine_events: list[EngineEvent], new_generation: NewGeneration, new_topic: Callable[..., str]
 ) -> None:
     """All four joins on the same topics, late rows included; killed while records flow, after a commit."""
     topics = (new_topic(3), new_topic(3))
@@ -46,8 +48,12 @@ def test_kill_9_of_the_jvm_in_mid_stream_loses_and_doubles_nothing(
         first.send(records[:third])
         for generation in generations:
             generation.start()
-        follow_all(generations, lambda: have_committed(heard, generations))
-        wait_until(lambda: all(told(heard, one) == committed_in_checkpoint(one.built.spec) for one in generations))
+        follow_all(generations, lambda: have_committed(engine_events, generations))
+        wait_until(
+            lambda: all(
+                last_commit(engine_events, one) == committed_in_checkpoint(one.built.spec) for one in generations
+            )
+        )
         sender = threading.Thread(target=first.send, args=(slowly(records[third:]),))
         sender.start()
         flowing = len(first.seen) + 50
@@ -58,14 +64,14 @@ def test_kill_9_of_the_jvm_in_mid_stream_loses_and_doubles_nothing(
             generation.sent = first.sent
             generation.read()
             assert_equals_reference(generation, join, random.Random(0))
-    assert [type(event) for event in heard if isinstance(event, Died)] == [Died]
-    assert sum(isinstance(event, Started) for event in heard) == 2 * len(JoinType)
+    assert [type(event) for event in engine_events if isinstance(event, Died)] == [Died]
+    assert sum(isinstance(event, Started) for event in engine_events) == 2 * len(JoinType)
 
 
 def test_kill_9_of_the_broker_for_15_seconds_needs_no_operator(
-    broker: EmbeddedBroker, heard: list[EngineEvent], new_generation: NewGeneration
+    broker: EmbeddedBroker, engine_events: list[EngineEvent], new_generation: NewGeneration
 ) -> None:
-    """Rows resume by themselves, in whatever way the query took it."""
+    """Rows continue without help, whether the query survived the outage or failed."""
     records = packed(40, number=7)
     with new_generation(JoinType.NATURAL) as generation:
         generation.send(records[:200])
@@ -76,4 +82,4 @@ def test_kill_9_of_the_broker_for_15_seconds_needs_no_operator(
         generation.send(records[200:])
         generation.read()
         assert_equals_reference(generation, JoinType.NATURAL, random.Random(0))
-    assert [event for event in heard if isinstance(event, Failed) and not event.retriable] == []
+    assert [event for event in engine_events if isinstance(event, Failed) and not event.retriable] == []

@@ -1,10 +1,9 @@
-"""Errors of queries are told by condition; only those that can never heal are final."""
+"""Errors of queries are classified; only those that a retry cannot fix are final."""
 
 from __future__ import annotations
 
 import pytest
 
-from evertable.backoff import growing
 from evertable.engine.failures import classify
 
 JOB = "Job aborted due to stage failure: Task 5 in stage 6.0 failed 1 times, most recent failure: Lost task 5.0: "
@@ -19,7 +18,7 @@ JOB = "Job aborted due to stage failure: Task 5 in stage 6.0 failed 1 times, mos
         ("org.apache.kafka.common.errors.RecordTooLargeException: 3000000 bytes", "RECORD_TOO_LARGE"),
     ],
 )
-def test_what_cannot_heal_is_final(text: str, condition: str) -> None:
+def test_what_a_retry_cannot_fix_is_final(text: str, condition: str) -> None:
     failure = classify(text)
     assert (failure.condition, failure.retriable) == (condition, False)
 
@@ -37,30 +36,24 @@ def test_anything_else_is_tried_again(text: str) -> None:
         ("Caused by: org.apache.kafka.common.errors.SaslAuthenticationException: no", "NOT_AUTHENTICATED"),
     ],
 )
-def test_who_is_not_let_in_or_lacks_a_right_may_be_tomorrow(text: str, condition: str) -> None:
+def test_missing_rights_and_failed_logins_are_retried(text: str, condition: str) -> None:
     failure = classify(text)
     assert (failure.condition, failure.retriable) == (condition, True)
 
 
-def test_too_few_slots_are_told_as_such_and_may_become_free() -> None:
+def test_too_few_slots_have_a_condition_and_are_retried() -> None:
     failure = classify("[CONCURRENT_SCHEDULER_INSUFFICIENT_SLOT] The minimum number of free slots required is 9")
     assert (failure.condition, failure.retriable) == ("NOT_ENOUGH_SLOTS", True)
 
 
-def test_the_names_of_topics_mean_nothing() -> None:
+def test_the_names_of_topics_are_ignored() -> None:
     topic = "KAFKA_DATA_LOSS-RecordTooLargeException"
     assert classify(f"TimeoutException: {topic} is slow", [topic]).condition == "QUERY_FAILED"
     assert classify(f"Hiccup\n=== Streaming Query ===\n{topic}").condition == "QUERY_FAILED"
 
 
-def test_the_message_tells_the_cause_first_and_no_stack_trace() -> None:
+def test_the_message_has_the_cause_first_and_no_stack_trace() -> None:
     text = "Query failed\n\tat a.b\nCaused by: Outer\n\tat d.e\nCaused by: java.io.IOException: No space left\n\tat g"
     assert classify(text).message == "java.io.IOException: No space left (Query failed)"
     offset = "org.apache.kafka.clients.consumer.OffsetOutOfRangeException: Fetch position 134"
     assert classify(JOB + offset).message == offset
-
-
-def test_delays_grow_to_a_limit_and_never_end() -> None:
-    delays = growing(first_s=1, factor=2, most_s=8)
-    first = [next(delays) for _ in range(50)]
-    assert all(0.8 * least <= delay <= 1.2 * least for delay, least in zip(first, [1, 2, 4, *[8] * 47], strict=True))

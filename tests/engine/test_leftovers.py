@@ -1,4 +1,4 @@
-"""What Spark's JVM keeps of a query that has ended: nothing, or a hundred swaps would be a hundred of each."""
+"""Spark's JVM keeps nothing of an ended query, or a hundred swaps would leak a hundred of each."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def connections(pid: int, port: int) -> set[str]:
 
 
 def live_objects(pid: int, name: str) -> int:
-    """How many objects of a class a full collection leaves in a JVM, asked as jcmd does, which only a JDK has."""
+    """Counts the objects of a class after a full collection, in jcmd's way, since only a JDK has jcmd."""
     address = Path(f"/tmp/.java_pid{pid}")  # where HotSpot listens, whatever its java.io.tmpdir
     if not address.exists():
         Path(f"/proc/{pid}/cwd/.attach_pid{pid}").touch()

@@ -35,7 +35,7 @@ def account(number: int, balance: float) -> Sent:
 
 @contextmanager
 def following(generation: Generation, feed: Feed) -> Iterator[None]:
-    """Runs the query; its commits are told to the feed."""
+    """Runs the query and passes its commits to the feed."""
 
     def tell(event: EngineEvent) -> None:
         if isinstance(event, EpochCommitted) and event.generation == generation.number:
@@ -51,7 +51,7 @@ def following(generation: Generation, feed: Feed) -> Iterator[None]:
 
 @pytest.mark.parametrize("join", [JoinType.LEFT, JoinType.NATURAL])
 def test_a_viewer_sees_what_is_sent(new_generation: NewGeneration, join: JoinType) -> None:
-    """What the topics held, then each new record, bad ones in the dead letters; nothing of it is mocked."""
+    """First the backlog, then each new record, bad ones in the dead letters; nothing is mocked."""
     catalog = Catalog(["users_ui", "accounts_ui", "final_ui", "dead_letters"])
     app, _ = create_live_app(catalog, chosen := settings())
     with new_generation(join) as generation, ServerThread(app, chosen) as server:

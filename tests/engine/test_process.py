@@ -45,7 +45,7 @@ def test_a_generation_that_needs_more_slots_than_are_free_is_refused_with_both_n
         assert running.number in engine.running
 
 
-def test_a_query_that_cannot_start_says_why_and_harms_no_other(
+def test_a_query_that_cannot_start_reports_why_and_affects_no_other(
     engine: Engine, new_generation: NewGeneration, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("in the way")
@@ -60,7 +60,7 @@ def test_a_query_that_cannot_start_says_why_and_harms_no_other(
 
 
 @pytest.mark.parametrize("trigger", ["realtime", "microbatch"])
-def test_progress_tells_what_is_committed_on_both_sides(
+def test_commits_are_reported_with_the_ends_of_both_sides(
     engine: Engine, new_generation: NewGeneration, trigger: str
 ) -> None:
     events: list[EngineEvent] = []
@@ -82,7 +82,7 @@ def test_progress_tells_what_is_committed_on_both_sides(
 
 
 def test_a_query_whose_kafka_is_unreachable_delays_no_other(
-    engine: Engine, heard: list[EngineEvent], new_generation: NewGeneration
+    engine: Engine, engine_events: list[EngineEvent], new_generation: NewGeneration
 ) -> None:
     """It stops only after its own timeout; another generation starts meanwhile, runs, and stops."""
     unreachable = {"bootstrap.servers": "127.0.0.1:1", "default.api.timeout.ms": "8000", "request.timeout.ms": "2000"}
@@ -96,8 +96,8 @@ def test_a_query_whose_kafka_is_unreachable_delays_no_other(
         engine.stop(other.number)
         stopping.join()
         assert other.seen == set(places)
-        assert heard.index(started(heard, other)) < heard.index(Stopped(lost.number))
-        assert Stopped(other.number) in heard
+        assert engine_events.index(started(engine_events, other)) < engine_events.index(Stopped(lost.number))
+        assert Stopped(other.number) in engine_events
 
 
 def started(events: list[EngineEvent], generation: Generation) -> Started:
@@ -105,7 +105,7 @@ def started(events: list[EngineEvent], generation: Generation) -> Started:
 
 
 def test_on_a_broker_that_creates_topics_a_deleted_changelog_stays_deleted(engine: Engine, tmp_path: Path) -> None:
-    """Neither a missing source nor a retired changelog is brought into being by asking for it."""
+    """Requesting a missing source or a retired changelog does not create it."""
     with EmbeddedBroker(properties={"auto.create.topics.enable": "true"}) as broker:
         admin = AdminClient({"bootstrap.servers": broker.bootstrap})
         missing = config(broker.bootstrap, "no-users", "no-accounts", JoinType.LEFT)
@@ -124,7 +124,7 @@ def test_on_a_broker_that_creates_topics_a_deleted_changelog_stays_deleted(engin
 
 
 def test_the_same_program_runs_under_spark_submit(new_generation: NewGeneration, tmp_path: Path) -> None:
-    """Commands come from a file; the query runs until the program is ended."""
+    """Commands come from a file; the query runs until the program is killed."""
     from evertable.engine import child
 
     with new_generation(JoinType.INNER) as generation:

@@ -1,4 +1,4 @@
-"""Scratch folders: who keeps them, and who removes those that nobody keeps any more."""
+"""Scratch folders are kept while a process holds them locked, and removed afterwards."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_folder_that_is_held_stays_and_one_that_is_not_goes(temporary: Path) -> None:
-    """As after a power cut: nobody was left to remove it."""
+def test_a_locked_folder_is_kept_and_any_other_is_removed(temporary: Path) -> None:
+    """A power cut leaves such a folder behind."""
     folder, held = scratch.create()
     (folder / "state").mkdir()
     (folder / "state" / "000001.sst").write_bytes(b"x")

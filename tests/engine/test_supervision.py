@@ -1,4 +1,4 @@
-"""The engine's owner against children that die, refuse and hang: no Spark, so every race takes milliseconds."""
+"""The engine's supervision of children that die, fail or hang; without Spark, every race takes milliseconds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from evertable.errors import EngineError, NotEnoughSlotsError, QueryFailedError
 
 
 class Supervised:
-    """An engine with a fake child, and what it has said; ``delays`` notes the waits it was given."""
+    """An engine with a fake child, and its events; counts how often it asked for new delays."""
 
     def __init__(self, log: Path, *habits: str, delay_s: float = 0.01, master: str = "local[*]") -> None:
         self.events: list[EngineEvent] = []
@@ -65,12 +65,14 @@ def kill(engine: Engine) -> None:
     os.kill(engine.pid, signal.SIGKILL)
 
 
-def test_a_child_that_dies_at_once_is_told_at_once_with_its_last_words(supervise: Callable[..., Supervised]) -> None:
+def test_a_child_that_dies_at_once_is_reported_at_once_with_its_last_error(
+    supervise: Callable[..., Supervised],
+) -> None:
     with pytest.raises(EngineError, match=r"ended with code 3 \(Error: no room\)"):
         supervise("dies-at-once").engine.open()
 
 
-def test_a_log_that_cannot_be_written_is_told_at_once(tmp_path: Path) -> None:
+def test_a_log_that_cannot_be_written_is_reported_at_once(tmp_path: Path) -> None:
     with pytest.raises(EngineError, match="no-such-folder"):
         Engine(EngineSettings(log=tmp_path / "no-such-folder" / "log")).open()
 
@@ -82,7 +84,7 @@ def test_one_that_is_closed_before_it_is_open_does_not_wait(supervise: Callable[
         engine.open(timeout_s=10)
 
 
-def test_a_wanted_generation_comes_back_after_the_childs_death(supervise: Callable[..., Supervised]) -> None:
+def test_a_running_generation_is_restarted_after_the_childs_death(supervise: Callable[..., Supervised]) -> None:
     supervised = supervise()
     supervised.engine.open()
     supervised.engine.start(spec())
@@ -92,8 +94,8 @@ def test_a_wanted_generation_comes_back_after_the_childs_death(supervise: Callab
     assert supervised.engine.running == {7}
 
 
-def test_delays_start_anew_only_after_a_healthy_life(supervise: Callable[..., Supervised]) -> None:
-    """A child that always dies of its start is waited for longer and longer."""
+def test_delays_are_reset_only_after_a_healthy_run(supervise: Callable[..., Supervised]) -> None:
+    """A child that always fails at its start is restarted after growing delays."""
     supervised = supervise("dies-when-ready")
     supervised.engine.open()
     supervised.wait(lambda: supervised.count(Died) >= 5)
@@ -101,7 +103,7 @@ def test_delays_start_anew_only_after_a_healthy_life(supervise: Callable[..., Su
 
 
 def test_a_restarted_query_that_fails_to_start_is_started_again(supervise: Callable[..., Supervised]) -> None:
-    """Whoever restarts a query that stands still does not wait to see whether it runs."""
+    """The caller that restarts a stalled query does not wait for the start."""
     supervised = supervise("fails-second-start")
     supervised.engine.open()
     supervised.engine.start(spec())
@@ -167,7 +169,7 @@ class Starting:
     ("habit", "master"), [("ignores-starts", "local[*]"), ("executors-come-on-stop", "spark://none:7077")]
 )
 def test_a_pending_start_ends_when_it_is_stopped(supervise: Callable[..., Supervised], habit: str, master: str) -> None:
-    """Whether it was told to the child, or waits for a cluster's slots."""
+    """Both if the command was sent, and if it still waits for a cluster's slots."""
     supervised = supervise(habit, master=master)
     supervised.engine.open()
     starting = Starting(supervised)
@@ -178,7 +180,7 @@ def test_a_pending_start_ends_when_it_is_stopped(supervise: Callable[..., Superv
 
 
 def test_a_start_waits_for_executors_that_come_late(supervise: Callable[..., Supervised]) -> None:
-    """A cluster has none when Spark is up; it is not told to start before they are there."""
+    """A cluster has none when Spark is ready; the start command is sent only when they are connected."""
     supervised = supervise("executors-come-on-stop", master="spark://none:7077")
     assert supervised.engine.open().slots == 0
     starting = Starting(supervised)
@@ -190,9 +192,7 @@ def test_a_start_waits_for_executors_that_come_late(supervise: Callable[..., Sup
     assert supervised.engine.free_slots() == 16 - 9
 
 
-def test_executors_that_do_not_come_are_waited_for_no_longer_than_said(
-    supervise: Callable[..., Supervised], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_wait_for_executors_ends(supervise: Callable[..., Supervised], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evertable.engine.process.ARRIVAL_S", 0.1)
     supervised = supervise("executors-come-on-stop", master="spark://none:7077")
     supervised.engine.open()
@@ -202,17 +202,17 @@ def test_executors_that_do_not_come_are_waited_for_no_longer_than_said(
 
 
 def test_a_query_that_lacked_slots_is_tried_as_soon_as_there_are_more(supervise: Callable[..., Supervised]) -> None:
-    """Not after its delay, which is a minute here."""
+    """It does not wait for its delay, which is a minute here."""
     supervised = supervise("executors-come-on-stop", delay_s=60, master="spark://none:7077")
     supervised.engine.open()
-    supervised.engine.start(spec("microbatch"))  # needs none of its own, so it is told at once
+    supervised.engine.start(spec("microbatch"))  # holds no slots, so it starts at once
     supervised.wait(lambda: supervised.count(Failed) == 1)
     supervised.engine.stop(99)
     supervised.wait(lambda: supervised.count(Started) == 2)
     assert supervised.engine.running == {7}
 
 
-def test_a_refused_start_is_not_wanted_any_more(supervise: Callable[..., Supervised]) -> None:
+def test_a_rejected_start_is_not_retried(supervise: Callable[..., Supervised]) -> None:
     supervised = supervise("refuses")
     supervised.engine.open()
     with pytest.raises(QueryFailedError, match="did not start: never") as refused:
@@ -234,16 +234,16 @@ def test_a_failure_that_may_pass_is_tried_again_until_stopped(supervise: Callabl
     supervised.wait(lambda: not any(getattr(thread, "function", None) == again for thread in threading.enumerate()))
 
 
-def test_a_query_that_commits_and_fails_again_is_tried_less_and_less_often(
+def test_a_query_that_commits_and_fails_again_is_retried_after_growing_delays(
     supervise: Callable[..., Supervised],
 ) -> None:
-    """Its first commit may come before it has read the record that it fails on, as often as it is started."""
+    """After each start, its first commit may come before it reads the record that it fails on."""
     supervised = supervise("commits-first", "fails-later")
     supervised.engine.open()
     supervised.engine.start(spec())
     supervised.wait(lambda: supervised.count(Failed) >= 5)
     supervised.engine.stop(7)
-    assert supervised.delays_given == 3  # the child's, the query's, and anew when something was committed
+    assert supervised.delays_given == 3  # for the child, for the query, and after its first commit
 
 
 def test_slots_are_counted_over_all_generations(supervise: Callable[..., Supervised]) -> None:
@@ -258,7 +258,7 @@ def test_slots_are_counted_over_all_generations(supervise: Callable[..., Supervi
     supervised.engine.start(spec(number=8))
 
 
-def test_a_listener_that_fails_harms_nobody(supervise: Callable[..., Supervised]) -> None:
+def test_an_event_handler_that_raises_has_no_effect(supervise: Callable[..., Supervised]) -> None:
     supervised = supervise()
 
     def fail(event: EngineEvent) -> None:
@@ -282,10 +282,10 @@ def test_closing_at_any_time_leaves_no_thread_and_no_process(supervise: Callable
     assert set(threading.enumerate()) <= before
 
 
-def test_each_life_has_a_scratch_folder_that_ends_with_it(
+def test_each_run_has_a_scratch_folder_that_ends_with_it(
     supervise: Callable[..., Supervised], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A killed JVM leaves its files; they lie where the next one, or the end, removes them."""
+    """A killed JVM leaves its files, which the next run or the end removes."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     supervised = supervise()
     supervised.engine.open()
@@ -304,7 +304,7 @@ def test_each_life_has_a_scratch_folder_that_ends_with_it(
 def test_a_jvm_does_not_outlive_its_process(
     supervise: Callable[..., Supervised], tmp_path: Path, end: Callable[[Engine], None]
 ) -> None:
-    """One that had just begun hears nothing of its owner's end, and would wait for ever."""
+    """A JVM that has only just started does not notice its owner's end, and would wait without end."""
     supervised = supervise("has-a-jvm")
     supervised.engine.open()
     [jvm] = re.findall(r"jvm (\d+)", (tmp_path / "log").read_text())

@@ -36,7 +36,7 @@ def environment_of(pid: int) -> dict[str, str]:
 
 
 def test_what_is_passed_on() -> None:
-    """What is needed, what is named, and what the caller sets, over what was there."""
+    """Children get the variables they need, those that are named, and those that the caller sets."""
     passed = child_environment(("AWS_*", "NOTHING"), LC_TIME="other", OWN="1")
     assert {name for name in SECRETS if name in passed} == {"AWS_SECRET_ACCESS_KEY"}
     assert (passed["PATH"], passed["LC_TIME"], passed["OWN"]) == (os.environ["PATH"], "other", "1")

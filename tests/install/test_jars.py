@@ -1,4 +1,4 @@
-"""Jars are the ones that jars.lock names, or there are none: fetched by the real Ivy from a repository of our own."""
+"""Only jars that match jars.lock are kept; the real Ivy downloads them from a local repository."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_jars_are_fetched_once_and_then_taken_from_the_cache(
     monkeypatch.setattr(jars, "_verified", set())
     use_repository(monkeypatch, tmp_path, (tmp_path / "gone").as_uri())
     assert jar_paths("connector", said.append) == first
-    assert said == ["connector jars: fetching 2"]
+    assert said == ["connector jars: downloading 2"]
 
 
 def test_nothing_but_the_jars_is_kept(cache: Path, publish: Publish) -> None:
@@ -120,7 +120,9 @@ def test_a_jar_that_does_not_exist_is_named_and_leaves_nothing(cache: Path, publ
     assert kept(cache) == []
 
 
-def test_no_network_is_said_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cache: Path) -> None:
+def test_a_missing_network_is_reported_and_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cache: Path
+) -> None:
     lock(monkeypatch, tmp_path, TWO_JARS)
     use_repository(monkeypatch, tmp_path, "http://127.0.0.1:1/")  # port 1: refused at once
     with pytest.raises(JarsUnavailableError) as caught:
@@ -128,7 +130,7 @@ def test_no_network_is_said_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch, 
     said = str(caught.value)
     assert said.startswith("[JARS_UNAVAILABLE] Could not fetch org.example:first:1.0, org.example:second:2.1-3: ")
     assert "Connection refused" in said
-    assert "Is the network there?" in said
+    assert "Check the network." in said
     assert kept(cache) == []
 
 
@@ -152,7 +154,7 @@ def test_two_setups_at_once_fetch_once(publish: Publish) -> None:
     command = [sys.executable, "-c", program, str(jars.LOCK_FILE)]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     said = sorted(line for one in both for line in one.communicate(timeout=60)[0].splitlines())
-    assert said == ["[b'one', b'two']", "[b'one', b'two']", "connector jars: fetching 2"]
+    assert said == ["[b'one', b'two']", "[b'one', b'two']", "connector jars: downloading 2"]
 
 
 def test_the_lock_names_every_set_and_the_versions_of_the_design() -> None:

@@ -1,4 +1,4 @@
-"""Which Java is taken, and what is said when there is none that will do."""
+"""The choice of Java, and the errors if there is none that is new enough."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def fake_java(home: Path, version: str, *, exit_code: int = 0) -> Path:
 
 @pytest.fixture(autouse=True)
 def no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A machine without any Java, for the test to furnish."""
+    """A machine without any Java."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
 
@@ -56,7 +56,7 @@ def test_home_is_what_java_says_and_not_where_the_link_lies(monkeypatch: pytest.
     assert find_java() == Java(link, tmp_path / "real", 25)
 
 
-def test_no_java_says_what_to_install() -> None:
+def test_without_java_the_error_names_the_package() -> None:
     with pytest.raises(JavaNotFoundError, match=r"^\[JAVA_NOT_FOUND\] There is no Java: .* Install Java 17 or newer"):
         find_java()
 
@@ -72,12 +72,12 @@ def test_old_java_is_named_with_its_version(
 
 
 def test_an_old_java_home_is_what_is_to_be_corrected(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """To install a newer one would not help."""
+    """Installing a newer one would not help."""
     put_on_path(monkeypatch, fake_java(tmp_path / "on-path", "17.0.1"))
     fake_java(tmp_path / "old", "11.0.22")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "old"))
     with pytest.raises(
-        JavaTooOldError, match=r"is Java 11; .* JAVA_HOME says so: point it at Java 17 or newer, or unset"
+        JavaTooOldError, match=r"is Java 11; .* JAVA_HOME points to it: set it to Java 17 or newer, or unset"
     ):
         find_java()
 

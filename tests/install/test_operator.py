@@ -1,4 +1,4 @@
-"""The operator's jar is made from the sources as they are, again only when they change, and never half."""
+"""The operator's jar is rebuilt exactly when its sources change, and replaced atomically."""
 
 from __future__ import annotations
 
@@ -69,10 +69,10 @@ def test_spark_and_the_connector_are_on_the_classpath(sources: Path, tmp_path: P
     assert is_current(tmp_path / "operator.jar", sources)
 
 
-def test_an_installation_without_its_jar_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_jar_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(operator, "SOURCES", tmp_path / "no-sources")
     monkeypatch.setattr(operator, "JAR", tmp_path / "no.jar")
-    with pytest.raises(OperatorError, match=r"no join operator in it. Install the evertable wheel again."):
+    with pytest.raises(OperatorError, match=r"missing from this installation\. Install the evertable wheel again."):
         operator_jar()
 
 

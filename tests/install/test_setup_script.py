@@ -1,4 +1,4 @@
-"""scripts/setup on a tree that is ready does nothing, and says so."""
+"""scripts/setup does nothing on a tree that is ready, and reports that."""
 
 from __future__ import annotations
 

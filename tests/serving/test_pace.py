@@ -42,9 +42,9 @@ def test_a_swap_is_paced_and_the_first_start_is_not(
         assert swapped(app, pairs["b"])["result"] == "applied"
         assert len(app.rows("users_ui")) == 20
     first, second = specs
-    assert first.paced_until_ms == 0
-    assert begin + 60 <= second.paced_until_ms / 1000 <= time.time() + 60
-    assert sum(last + 1 for last in second.left.past.values()) == 20
+    assert first.throttled_until_ms == 0
+    assert begin + 60 <= second.throttled_until_ms / 1000 <= time.time() + 60
+    assert sum(last + 1 for last in second.left.backlog_ends.values()) == 20
 
 
 def test_who_wants_to_see_rows_at_once_waits_for_none(
@@ -54,4 +54,5 @@ def test_who_wants_to_see_rows_at_once_waits_for_none(
     with App(configured(swap={"mode": "eager"})) as app:
         app.wait_live()
         assert swapped(app, pairs["b"])["result"] == "applied"
-    assert [(spec.paced_until_ms, spec.left.past, spec.right.past) for spec in specs] == [(0, {}, {})] * 2
+    throttles = [(spec.throttled_until_ms, spec.left.backlog_ends, spec.right.backlog_ends) for spec in specs]
+    assert throttles == [(0, {}, {})] * 2

@@ -1,4 +1,4 @@
-"""State topics for tests: of apps of their own, on the shared broker or on one that may be killed."""
+"""State topics for tests, each of its own app, on the shared broker or on one that may be killed."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from evertable.state.state import AppState
 from evertable.state.state_topic import StateTopic
 
 FOR_EVER = 10_000.0
-"""Longer than a test may take: whoever waits so long would fail it."""
+"""Longer than a test may take, so that a test that waits for it fails."""
 
 
 class Apps:
-    """State topics of one app each; all are closed in the end."""
+    """State topics of one app each; all are closed at the end."""
 
     def __init__(self, broker: EmbeddedBroker) -> None:
         self.broker = broker
@@ -48,7 +48,7 @@ def apps(broker: EmbeddedBroker) -> Iterator[Apps]:
 
 @pytest.fixture(scope="module")
 def own_broker() -> Iterator[EmbeddedBroker]:
-    """One that may be killed, compacts eagerly, and gives up transactions soon."""
+    """A broker that may be killed, compacts eagerly, and aborts transactions soon."""
     soon = {
         "log.cleaner.backoff.ms": "100",
         "log.initial.task.delay.ms": "100",

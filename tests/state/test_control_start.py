@@ -1,4 +1,4 @@
-"""Where reading the control topic begins, by what is remembered of it."""
+"""The start positions in the control topic follow from the positions in the state."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def test_without_state_an_own_topic_counts_from_its_beginning_and_a_shared_one_f
     assert shared(AppState()) == ControlStart(from_end=True)
 
 
-def test_the_same_topic_is_read_on() -> None:
-    """Partitions that were read of another topic do not count."""
+def test_the_same_topic_is_continued() -> None:
+    """Positions in another topic are ignored."""
     state = remembered(ControlOffset(0, 5, "new", SHARED), ControlOffset(1, 6, "old", SHARED))
     assert shared(state) == ControlStart({0: 5})
     assert not shared(state).is_another_topic
@@ -51,7 +51,7 @@ def test_without_ids_the_name_decides() -> None:
     assert shared(remembered(ControlOffset(0, 5, None, "other"))) == ControlStart(from_end=True)
 
 
-def test_a_topic_that_was_made_again_is_read_from_its_beginning() -> None:
+def test_a_recreated_topic_is_read_from_its_beginning() -> None:
     assert shared(remembered(ControlOffset(0, 5, "old", SHARED))) == ControlStart(is_recreated=True)
     assert own(remembered(ControlOffset(0, 5, "old", OWN))) == ControlStart(is_recreated=True)
 

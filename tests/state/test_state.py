@@ -1,4 +1,4 @@
-"""What the orchestrator remembers survives being written down, and is never guessed."""
+"""State records survive encoding, and unreadable ones are never guessed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_records_fold_into_what_is_remembered() -> None:
     assert (state.last_generation, state.publication) == (8, 12)
     assert {each.partition: each.next for each in state.control.values()} == {0: 5_000_000_000, 3: 1}
     assert state.control[3] == ControlOffset(3, 1, "id-of-the-topic", "evertable.demo.control")
-    assert [(each.offset, each.result) for each in state.verdicts] == [(17, "rejected")]
+    assert [(each.offset, each.result) for each in state.control_results] == [(17, "rejected")]
     assert state.owner == OWNER
     assert [(row.generation, row.rows) for row in state.generations] == [(7, 1_100_000)]
 
@@ -58,15 +58,15 @@ def test_nothing_is_remembered_at_first() -> None:
 
 
 def test_the_newest_record_of_a_key_counts() -> None:
-    """A message that was pending is not there twice, and order is that of the messages."""
+    """A pending message appears once, and the order is that of the messages."""
     state = folded(
         control_result(2, "pending"), control_result(1), Numbers(1, 1), control_result(2, "failed"), Numbers(2, 1)
     )
-    assert [(each.offset, each.result) for each in state.verdicts] == [(1, "applied"), (2, "failed")]
+    assert [(each.offset, each.result) for each in state.control_results] == [(1, "applied"), (2, "failed")]
     assert state.last_generation == 2
 
 
-def test_what_is_too_old_to_be_kept_is_told_with_what_is_coming() -> None:
+def test_new_records_decide_which_are_too_old_to_be_kept() -> None:
     memory = StateFold(kept_results=2, kept_generations=1)
     folded(control_result(1), control_result(2), GenerationRow(1, WIRING, "retired", ""), memory=memory)
     assert memory.too_old() == set()
@@ -74,7 +74,7 @@ def test_what_is_too_old_to_be_kept_is_told_with_what_is_coming() -> None:
     assert memory.too_old(coming) == {"verdict/0/0", "verdict/0/1", "generation/1"}
 
 
-def test_what_was_forgotten_is_gone() -> None:
+def test_forgotten_records_are_gone() -> None:
     memory = StateFold()
     folded(*RECORDS, memory=memory)
     memory.forget(record.key for record in RECORDS)
@@ -82,7 +82,7 @@ def test_what_was_forgotten_is_gone() -> None:
 
 
 def test_long_texts_of_control_messages_are_cut() -> None:
-    """Kafka takes a message of a megabyte, and the newest 10,000 of them are remembered."""
+    """A message may have a megabyte, and the newest 10,000 are kept."""
     long = ControlResult(0, 1, 1, {"usersTopic": "x" * 1_000_000}, "rejected", "y" * 1_000_000)
     assert len(encode(long)) < 3 * LONGEST_TEXT
     assert len(encode(long)) * KEPT_RESULTS < 1 << 25

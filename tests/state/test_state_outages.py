@@ -1,4 +1,4 @@
-"""What the orchestrator remembers outlives its broker's death, compaction, and owners that slept."""
+"""The state survives broker crashes, compaction, and owners that were suspended."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from evertable.state.state_topic import StateTopic
 
 
 def test_writing_goes_on_after_the_broker_was_killed(own_apps: Apps, app: str) -> None:
-    """Nobody is taken for fenced, what was written is there, and what belongs together is there together."""
+    """No owner counts as fenced, and each transaction is complete."""
     topic, stop, reached = own_apps.opened(app), threading.Event(), [0]
 
     def count() -> None:
@@ -56,7 +56,7 @@ def test_writing_goes_on_after_the_broker_was_killed(own_apps: Apps, app: str) -
     assert {each.partition: each.next for each in state.control.values()} == dict.fromkeys((0, 1), reached[0])
 
 
-def test_a_broker_that_stays_away_is_an_error_and_the_same_can_be_written_later(own_apps: Apps, app: str) -> None:
+def test_a_long_outage_is_an_error_and_the_same_can_be_written_later(own_apps: Apps, app: str) -> None:
     topic = own_apps.opened(app)
     topic.write(Numbers(1, 1))
     topic._timeout_s = 1
@@ -81,7 +81,7 @@ def test_without_a_broker_nothing_is_opened() -> None:
 def test_a_transaction_that_the_broker_gave_up_is_written_again(
     own_apps: Apps, app: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To Kafka its writer is then a stranger, as if another had taken over."""
+    """Kafka then fences the producer, as if another owner had taken over."""
     monkeypatch.setattr(state_log, "TRANSACTION_MS", 1_000)
     topic = own_apps.opened(app)
     transact, stalled = topic._transact, list[bool]()
@@ -113,7 +113,7 @@ def reachable(act: Callable[[], None]) -> bool:
 
 
 def in_transaction(broker: EmbeddedBroker, topic: str) -> bool:
-    """Whether a transaction is open: what is committed then ends before the end."""
+    """Returns whether a transaction is open: committed records then end before the topic does."""
     kafka = KafkaProperties.of({"bootstrap.servers": broker.bootstrap})
     with closing(StateLog(kafka, topic, 1, 10).reader()) as reader:
         return reader._end() < end_of(broker, topic)
@@ -134,8 +134,8 @@ def compacted_soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("compacted_soon")
-def test_signs_of_life_do_not_pile_up(own_apps: Apps, app: str) -> None:
-    """Compaction leaves the newest of each key, and what is remembered stays the same."""
+def test_heartbeats_do_not_accumulate(own_apps: Apps, app: str) -> None:
+    """Compaction leaves the newest record of each key, and the state stays the same."""
     topic = own_apps.opened(app)
     topic.write(*REMEMBERED)
     for _ in range(50):
@@ -153,8 +153,8 @@ def test_signs_of_life_do_not_pile_up(own_apps: Apps, app: str) -> None:
 
 
 @pytest.mark.usefixtures("compacted_soon")
-def test_an_owner_that_slept_knows_that_another_was_there_although_it_has_left(own_apps: Apps, app: str) -> None:
-    """Even when compaction has taken the other one's claim away: what it wrote was not read."""
+def test_a_suspended_owner_is_fenced_although_its_successor_has_left(own_apps: Apps, app: str) -> None:
+    """This holds even when compaction has removed the successor's claim."""
     asleep, meanwhile = own_apps.opened(app), own_apps.opened(app, wait_s=0.1)
     meanwhile.write(Numbers(7, 7))
     meanwhile.close()
@@ -182,7 +182,7 @@ def test_a_successor_of_another_version_is_one_too(apps: Apps, app: str, broker:
 
 
 def keys_in(broker: EmbeddedBroker, topic: str) -> list[str]:
-    """Of the records that the topic holds, tombstones included."""
+    """Lists the keys of all records, tombstones included."""
     kafka = KafkaProperties.of({"bootstrap.servers": broker.bootstrap})
     with closing(StateLog(kafka, topic, 1, 10).reader()) as reader:
         return [record.key for record in reader.to_the_end()]

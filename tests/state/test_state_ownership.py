@@ -1,4 +1,4 @@
-"""Who owns an app follows from the order of the claims alone, and how long to wait from the broker's clock alone."""
+"""Ownership follows only from the order of claims, and waiting times only from the broker's clock."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def successor(of: Ownership, claimed: int) -> str | None:
 
 
 def test_the_one_that_claimed_last_owns_the_app() -> None:
-    """However late an earlier one was last heard of."""
+    """Later heartbeats of earlier owners do not matter."""
     heartbeats = heartbeat("a", 9, 900, claimed=1), heartbeat("b", 5, 500), heartbeat("c", 3, 300)
     assert successor(seen_by("a", *heartbeats), claimed=1) == "b"
     assert successor(seen_by("c", *heartbeats), claimed=3) == "b"
     assert successor(seen_by("b", *heartbeats), claimed=5) is None
 
 
-def test_one_that_took_over_and_left_was_the_successor_all_the_same() -> None:
-    """One that only claimed, and left before it took over, was not."""
+def test_an_owner_that_took_over_and_left_is_a_successor() -> None:
+    """One that only claimed the app, and left before it took over, is not."""
     taken = heartbeat("b", 8, 800, claimed=5)
     for ownership in (left := seen_by("a", heartbeat("b", 5, 500)), over := seen_by("a", heartbeat("b", 5, 500))):
         ownership.remove("owner/b")

@@ -1,4 +1,4 @@
-"""What the orchestrator remembers outlives it and every race for the app."""
+"""The state survives restarts and every race for the app."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from evertable.state.state import KEPT_GENERATIONS, KEPT_RESULTS, AppState
 # --- memory
 
 
-def test_a_restart_remembers_all_and_waits_for_nobody_that_left(apps: Apps, app: str) -> None:
+def test_a_restart_finds_all_records_and_waits_for_no_owner_that_left(apps: Apps, app: str) -> None:
     first = apps.opened(app)
     assert first.state == AppState(owner=first.owner)
     first.write(*REMEMBERED)
@@ -38,18 +38,18 @@ def test_a_restart_remembers_all_and_waits_for_nobody_that_left(apps: Apps, app:
     assert second.state == replace(remembered, owner=second.owner)
 
 
-def test_what_was_written_later_counts(apps: Apps, app: str) -> None:
+def test_later_records_win(apps: Apps, app: str) -> None:
     with closing(apps.opened(app)) as first:
         first.write(Numbers(1, 1), control_result(1, "pending"), control_result(2, "pending"))
         first.write(control_result(1, "applied"), Numbers(2, 2))
         first.heartbeat()
     state = apps.opened(app).state
-    assert [each.result for each in state.verdicts] == ["applied", "pending"]
+    assert [each.result for each in state.control_results] == ["applied", "pending"]
     assert (state.last_generation, state.publication) == (2, 2)
 
 
-def test_the_newest_verdicts_and_generations_are_kept(apps: Apps, app: str) -> None:
-    """Whether they come at once or one by one; the others are forgotten in the topic too."""
+def test_the_newest_results_and_generations_are_kept(apps: Apps, app: str) -> None:
+    """Whether they are written together or one by one; older ones are deleted from the topic too."""
     with closing(apps.opened(app)) as first:
         first.write(*map(control_result, range(KEPT_RESULTS + 5)))
         for number in range(KEPT_RESULTS + 5, KEPT_RESULTS + 10):
@@ -57,20 +57,20 @@ def test_the_newest_verdicts_and_generations_are_kept(apps: Apps, app: str) -> N
         first.write(*(GenerationRow(number, LIVE.wiring, "retired", "") for number in range(1, KEPT_GENERATIONS + 3)))
         here = first.state
     state = apps.opened(app).state
-    assert [each.offset for each in state.verdicts] == list(range(10, KEPT_RESULTS + 10))
+    assert [each.offset for each in state.control_results] == list(range(10, KEPT_RESULTS + 10))
     assert [row.generation for row in state.generations] == list(range(3, KEPT_GENERATIONS + 3))
     assert replace(state, owner=here.owner) == here
 
 
-def test_an_old_verdict_is_not_written_to_be_forgotten(apps: Apps, app: str) -> None:
+def test_a_result_that_is_too_old_is_not_written(apps: Apps, app: str) -> None:
     with closing(apps.opened(app)) as first:
         first.write(*map(control_result, range(1, KEPT_RESULTS + 1)))
         first.write(control_result(0), Numbers(1, 1))
-        assert [first.state.verdicts[0].offset, numbers(first.state)] == [1, 1]
-    assert apps.opened(app).state.verdicts[0].offset == 1
+        assert [first.state.control_results[0].offset, numbers(first.state)] == [1, 1]
+    assert apps.opened(app).state.control_results[0].offset == 1
 
 
-def test_the_topic_is_made_as_the_memory_needs_it(apps: Apps, app: str, broker: EmbeddedBroker) -> None:
+def test_the_topic_is_created_with_its_settings(apps: Apps, app: str, broker: EmbeddedBroker) -> None:
     topic = apps.opened(app)
     assert topic.topic == f"evertable.{app}.state"
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
@@ -80,7 +80,7 @@ def test_the_topic_is_made_as_the_memory_needs_it(apps: Apps, app: str, broker: 
 
 
 def test_a_topic_with_several_partitions_is_refused(apps: Apps, app: str, broker: EmbeddedBroker) -> None:
-    """There would be no order of the claims."""
+    """Claims would have no order."""
     name = f"evertable.{app}.state"
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
     admin.create_topics([NewTopic(name, 2, 1)])[name].result(timeout=30)
@@ -93,7 +93,7 @@ def test_more_copies_than_brokers_are_refused(apps: Apps, app: str) -> None:
         apps.new(app, replication=3).open()
 
 
-def test_what_another_version_wrote_stops_the_start_and_nobody_else(
+def test_a_record_of_another_version_prevents_the_start_and_disturbs_no_owner(
     apps: Apps, app: str, broker: EmbeddedBroker
 ) -> None:
     running = apps.opened(app)
@@ -110,8 +110,8 @@ def test_what_another_version_wrote_stops_the_start_and_nobody_else(
 # --- one owner
 
 
-def test_a_living_owner_is_not_taken_over_unless_asked(apps: Apps, app: str) -> None:
-    """The newcomer is told who runs the app, and the owner does not notice."""
+def test_a_running_owner_is_not_replaced_without_take_over(apps: Apps, app: str) -> None:
+    """The error names the owner, and the owner does not notice."""
     owner = apps.opened(app, address="http://127.0.0.1:10000")
     newcomer = apps.new(app)
     with ThreadPoolExecutor(1) as pool:
@@ -138,8 +138,8 @@ def test_a_living_owner_is_not_taken_over_unless_asked(apps: Apps, app: str) -> 
         assert numbers(taking.result(timeout=60)) == 1
 
 
-def test_a_silent_owner_is_fenced_and_told_who_took_over(apps: Apps, app: str) -> None:
-    """What it still wants to write is not written."""
+def test_a_silent_owner_is_fenced_with_the_name_of_its_successor(apps: Apps, app: str) -> None:
+    """Its later records are not written."""
     older = apps.opened(app)
     older.write(Numbers(1, 1))
     newer = apps.opened(app, wait_s=0.1)
@@ -159,7 +159,7 @@ def test_a_silent_owner_is_fenced_and_told_who_took_over(apps: Apps, app: str) -
 
 
 def test_a_running_owner_is_waited_for_until_it_has_left(apps: Apps, app: str) -> None:
-    """It learns from its heartbeat that it has to go, even with nothing to write."""
+    """Its heartbeat raises the error, even if it has nothing to write."""
     older, newer = apps.opened(app), apps.new(app)
     with ThreadPoolExecutor(1) as pool:
         opening = pool.submit(newer.open, FOR_EVER, take_over=True)
@@ -181,8 +181,8 @@ def test_an_owner_that_began_to_stop_is_waited_for_although_it_is_silent(apps: A
         opening.result(timeout=60)
 
 
-def test_one_that_waits_gives_way_to_a_later_one(apps: Apps, app: str) -> None:
-    """The last one waits for the first all the same."""
+def test_a_waiting_owner_is_fenced_by_a_later_one(apps: Apps, app: str) -> None:
+    """The last one still waits for the first."""
     first, second, third = apps.opened(app), apps.new(app), apps.new(app)
     with ThreadPoolExecutor(2) as pool:
         waiting = pool.submit(second.open, FOR_EVER, take_over=True)
@@ -196,10 +196,10 @@ def test_one_that_waits_gives_way_to_a_later_one(apps: Apps, app: str) -> None:
     third.heartbeat()
 
 
-def test_one_that_comes_back_in_the_middle_of_a_takeover_writes_nothing(
+def test_an_owner_that_reconnects_during_a_takeover_writes_nothing(
     apps: Apps, app: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It shuts the later one out for a moment, sees the claim, and goes; the later one goes on."""
+    """It fences the later one for a moment, reads the claim, and stops; the later one continues."""
     older, newer = apps.opened(app), apps.new(app)
     older._producer = None  # as after an outage
     fence_others = older._fence_others
@@ -219,7 +219,7 @@ def test_one_that_comes_back_in_the_middle_of_a_takeover_writes_nothing(
 
 
 def test_no_number_is_given_twice_however_many_race_for_the_app(apps: Apps, app: str) -> None:
-    """Each counts on from what it found; whoever is told that it wrote was the only one."""
+    """Each continues from the number it found; a confirmed write had no competitor."""
     written: list[int] = []
 
     def race(_: int) -> None:
@@ -272,7 +272,7 @@ topic.close()
 
 
 def start_owner(broker: EmbeddedBroker, app: str) -> subprocess.Popen[str]:
-    """Another process that owns the app and counts as fast as it can."""
+    """Starts another process that owns the app and counts as fast as it can."""
     process = subprocess.Popen(
         [sys.executable, "-c", OWNER, broker.bootstrap, app], stdout=subprocess.PIPE, text=True, bufsize=1
     )

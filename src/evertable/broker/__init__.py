@@ -1,4 +1,4 @@
-"""The embedded broker: the real Kafka, one node, for tests, the demo and trials."""
+"""The embedded broker: a real Kafka with one node, for tests, the demo and trials."""
 
 from evertable.broker.embedded import EmbeddedBroker
 from evertable.broker.security import Issuer, Listener, Security

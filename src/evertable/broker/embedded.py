@@ -1,4 +1,4 @@
-"""One real Kafka broker as a child process: started, awaited, stopped, killed, started again."""
+"""A real Kafka broker in a child process, which can be started, stopped, killed and restarted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from evertable.install.java import find_java
 
 START_S = 60.0
 STOP_S = 30.0
-_ATTEMPTS = 5  # with ports of our choice, when others take them between choosing and binding
+_ATTEMPTS = 5  # another process may take a port between our choice and Kafka's bind
 _LOG4J = Path(__file__).parent / "log4j2.properties"
 _PREFIX = "evertable-broker-"
 _POLL_S = 0.05
@@ -39,8 +39,8 @@ class EmbeddedBroker:
 
     Without a port it takes a free one, without a data folder a temporary one that ``stop`` removes. ``start`` after
     ``stop`` or ``kill`` keeps the port, and after ``kill`` or with a data folder also the records. ``properties``
-    are Kafka's own (``{"auto.create.topics.enable": "true"}``). With ``security`` it has secured listeners as well, on
-    ports of their own. It never outlives the process that started it.
+    are Kafka's (``{"auto.create.topics.enable": "true"}``). ``security`` adds secured listeners on further ports. The
+    broker never outlives the process that started it.
     """
 
     def __init__(
@@ -57,24 +57,24 @@ class EmbeddedBroker:
         self._properties = dict(properties or {})
         self._folder: DataFolder | None = None
         self._process: SupervisedProcess | None = None
-        self._remove_folder: Callable[[], object] | None = None  # of a temporary one
+        self._remove_folder: Callable[[], object] | None = None  # for a temporary one
 
     @property
     def bootstrap(self) -> str:
-        """What clients put into ``bootstrap.servers``."""
+        """The value of ``bootstrap.servers`` for clients."""
         if not self._port:
-            raise BrokerError("The broker has no port before it was started.", "Call start() first.")
+            raise BrokerError("The broker has no port until it is started.", "Call start() first.")
         return f"{HOST}:{self._port}"
 
     def secured(self, listener: str) -> str:
-        """The same, for one of the secured listeners."""
+        """Returns the value of ``bootstrap.servers`` for a secured listener."""
         if listener not in self._secured:
-            raise BrokerError(f"The broker has no listener '{listener}', or was not started.", "Call start() first.")
+            raise BrokerError(f"The broker has no listener '{listener}', or is not started.", "Call start() first.")
         return f"{HOST}:{self._secured[listener]}"
 
     @property
     def pid(self) -> int:
-        """The process number of the broker's JVM."""
+        """The process id of the broker's JVM."""
         if self._process is None or not self._process.running:
             raise BrokerError("The broker is not running.", "Call start() first.")
         return self._process.pid
@@ -85,14 +85,14 @@ class EmbeddedBroker:
 
     @property
     def log_file(self) -> Path | None:
-        """Where the broker writes its log, once it was started."""
+        """The broker's log file; None before the first start."""
         return self._folder.log_file if self._folder else None
 
     def start(self) -> EmbeddedBroker:
         """Starts the broker and returns when it answers clients."""
         if self.running:
             return self
-        self.kill()  # lets go of one that has died by itself
+        self.kill()  # cleans up after one that has died
         first = self._folder is None
         folder = self._folder = self._folder or self._new_folder()
         try:
@@ -105,14 +105,14 @@ class EmbeddedBroker:
         return self
 
     def stop(self) -> None:
-        """Stops the broker cleanly (within 30 s, else kills it); a temporary data folder goes with it."""
+        """Stops the broker cleanly, kills it after 30 s, and removes a temporary data folder."""
         if self._process is not None:
             self._process.stop(STOP_S)
         self._process = None
         self._forget_folder()
 
     def kill(self) -> None:
-        """SIGKILL, as a crash would: nothing is flushed, and the data folder stays for the next start."""
+        """Kills the broker, as a crash would: nothing is flushed, and the data folder stays for the next start."""
         if self._process is not None:
             self._process.kill()
         self._process = None
@@ -126,7 +126,7 @@ class EmbeddedBroker:
         self.stop()
 
     def _start_on_a_port(self, folder: DataFolder) -> int:
-        """Tries again when another process takes a port between our choice and Kafka's bind."""
+        """Starts the broker, with another port if a process takes the chosen one before Kafka does."""
         for _ in range(_ATTEMPTS):
             port = self._port or ports.choose(HOST)
             if self._port and not ports.is_free(HOST, port):
@@ -142,7 +142,7 @@ class EmbeddedBroker:
         raise ports.in_use(HOST, port)
 
     def _launch(self, port: int, folder: DataFolder) -> tuple[SupervisedProcess, str]:
-        """Starts the JVM on a folder that no other broker uses; gives the process and the cluster's id."""
+        """Starts the JVM on a folder that no other broker uses; returns the process and the cluster's id."""
         security = self._security
         if security is not None and not self._secured:
             self._secured = {name: ports.choose(HOST, besides=port) for name in security.listeners}
@@ -152,7 +152,7 @@ class EmbeddedBroker:
             controller = ports.choose(HOST, besides=port)
             settings = server_properties(port, controller, folder.kafka, self._properties, security, self._secured)
             folder.properties.write_text(settings)
-            folder.clear_log()  # a quoted log must be of this start
+            folder.clear_log()  # an error must quote the log of this start
             classpath = os.pathsep.join(map(str, jar_paths("broker")))
             command = [str(find_java().executable), *_JVM, "-cp", classpath]
             command += [f"-Dlog4j2.configurationFile={_LOG4J.as_uri()}", f"-Devertable.broker.logs={folder.logs}"]
@@ -161,13 +161,13 @@ class EmbeddedBroker:
             leftover = folder.root if self._data_dir is None else None
             return SupervisedProcess(command, folder.console, leftover, keep_open=[lock]), cluster
         finally:
-            os.close(lock)  # from here on the broker's processes hold it
+            os.close(lock)  # from now on the broker's processes hold the lock
 
     def _new_folder(self) -> DataFolder:
         if self._data_dir is not None:
             return DataFolder(self._data_dir)
         root = Path(tempfile.mkdtemp(prefix=_PREFIX))
-        # One that was killed and never stopped leaves nothing behind either.
+        # Also removes the folder of a broker that was killed and never stopped.
         self._remove_folder = weakref.finalize(self, shutil.rmtree, root, ignore_errors=True)
         return DataFolder(root)
 
@@ -178,12 +178,12 @@ class EmbeddedBroker:
 
 
 def _answers(process: SupervisedProcess, port: int, cluster: str) -> bool:
-    """Waits for a real answer to a real request, from this broker and not from somebody else's."""
+    """Waits until this broker, and not another one on the same port, answers a request."""
     client = AdminClient({"bootstrap.servers": f"{HOST}:{port}", "log_level": 0, "reconnect.backoff.max.ms": 200})
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline and not process.ended_within(_POLL_S):
-        with suppress(KafkaException):  # nobody there yet
+        with suppress(KafkaException):  # not listening yet
             answer = client.list_topics(timeout=_ASK_S)
-            if str(answer.cluster_id) == cluster and answer.brokers:  # str(): its type stub says None
+            if str(answer.cluster_id) == cluster and answer.brokers:  # str(): its stub claims None
                 return True
     return False

@@ -1,4 +1,4 @@
-"""A broker's data folder: formatted once as Kafka asks, and in use by one broker at a time."""
+"""A broker's data folder: formatted once for Kafka, and used by one broker at a time."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from pathlib import Path
 
 from evertable.broker.settings import NODE_ID, server_properties
 from evertable.errors import BrokerError
-from evertable.install.cache import appearing, cache_folder, locked
+from evertable.install.cache import cache_folder, created_atomically, locked
 from evertable.install.environment import child_environment
 from evertable.install.jars import jar_paths
 from evertable.install.java import find_java
 
 _CHECKPOINT = "bootstrap.checkpoint"
-_LOCK_WAIT_S = 5.0  # a broker whose owner has just died needs a moment to be gone
+_LOCK_WAIT_S = 5.0  # a broker whose owner has just died needs a moment to end
 
 
 class DataFolder:
-    """Where one broker keeps its records (``kafka/``), its log (``logs/``) and its server.properties."""
+    """The folder of one broker: records (``kafka/``), log (``logs/``) and server.properties."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.kafka = root / "kafka"
         self.logs = root / "logs"
         self.log_file = self.logs / "broker.log"
-        self.console = self.logs / "console.log"  # what the JVM itself has to say
+        self.console = self.logs / "console.log"  # output of the JVM itself
         self.properties = root / "server.properties"
 
     def format(self) -> str:
-        """Makes a new folder usable by Kafka, leaves a used one alone; gives the cluster's id."""
+        """Formats a new folder for Kafka, leaves a used one unchanged, and returns the cluster's id."""
         meta = self.kafka / "meta.properties"
         self.logs.mkdir(parents=True, exist_ok=True)
         if not meta.exists():
@@ -45,15 +45,15 @@ class DataFolder:
             scratch.write_text(
                 f"version=1\ncluster.id={_kafka_uuid()}\nnode.id={NODE_ID}\ndirectory.id={_kafka_uuid()}\n"
             )
-            scratch.replace(meta)  # last: a folder with this file is a whole one
-        named = re.search(r"^cluster\.id=(\S+)$", meta.read_text(errors="replace"), re.MULTILINE)
-        if named is None:
-            raise BrokerError(f"{meta} names no cluster: the folder is damaged.", "Choose another data folder.")
-        return named.group(1)
+            scratch.replace(meta)  # last: a folder with this file is complete
+        found = re.search(r"^cluster\.id=(\S+)$", meta.read_text(errors="replace"), re.MULTILINE)
+        if found is None:
+            raise BrokerError(f"{meta} has no cluster id: the folder is damaged.", "Choose another data folder.")
+        return found.group(1)
 
     def lock(self) -> int:
-        """An open file that keeps other brokers out for as long as any process holds it open."""
-        if "," in str(self.root):  # Kafka would take it for two folders
+        """Locks the folder for as long as any process holds the returned file open."""
+        if "," in str(self.root):  # Kafka would read it as two folders
             raise BrokerError(f"The data folder {self.root} has a comma in its path.", "Choose another one.")
         try:
             self.root.mkdir(parents=True, exist_ok=True)
@@ -74,7 +74,7 @@ class DataFolder:
                 time.sleep(0.05)
 
     def log(self) -> list[str]:
-        """What the broker and its JVM wrote since the last start, without stack frames."""
+        """Returns what the broker and its JVM logged since the last start, without stack frames."""
         files = [file for file in (self.log_file, self.console) if file.exists()]
         lines = [line for file in files for line in file.read_text(errors="replace").splitlines()]
         return [line for line in lines if not line.startswith("\t")]
@@ -84,18 +84,18 @@ class DataFolder:
             file.unlink(missing_ok=True)
 
     def log_tail(self, lines: int = 12) -> str:
-        """The end of the log, for error messages."""
-        return "\n".join(f"  {line}" for line in self.log()[-lines:]) or "  (it wrote nothing)"
+        """Returns the end of the log, for error messages."""
+        return "\n".join(f"  {line}" for line in self.log()[-lines:]) or "  (the log is empty)"
 
 
 def _template() -> Path:
-    """Kafka's own bootstrap.checkpoint (its feature levels), made once per machine: its tool takes a second."""
+    """Returns Kafka's bootstrap.checkpoint (its feature levels), created once per machine since that takes a second."""
     jars = jar_paths("broker")
     home = cache_folder() / "broker-format" / jars[0].parent.name
     if not (home / _CHECKPOINT).exists():
         with locked("broker-format"):
-            if not (home / _CHECKPOINT).exists():  # another process may have made it while this one waited
-                with appearing(home) as scratch:
+            if not (home / _CHECKPOINT).exists():  # another process may have created it meanwhile
+                with created_atomically(home) as scratch:
                     _run_storage_tool(jars, scratch)
     return home / _CHECKPOINT
 
@@ -114,5 +114,5 @@ def _run_storage_tool(jars: list[Path], scratch: Path) -> None:
 def _kafka_uuid() -> str:
     while True:
         text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        if not text.startswith("-"):  # Kafka's own rule: it would look like an option
+        if not text.startswith("-"):  # Kafka's rule: it would look like an option
             return text

@@ -1,4 +1,4 @@
-"""Free ports for the broker, and whether a given one may be used."""
+"""Free ports for the broker."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import socket
 
 from evertable.errors import BrokerError, PortInUseError
 
-# Below the range that kernels take for outgoing connections (32768 and up): while the broker is down, one of its
-# own clients could otherwise be given the broker's port, or even connect to itself.
+# Below the range that kernels use for outgoing connections (32768 and up): while the broker is down, one of its own
+# clients could otherwise get the broker's port, or even connect to itself.
 _CANDIDATES = range(20000, 32000)
 
 
 def is_free(host: str, port: int) -> bool:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as Java does: closed connections do not count
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as Java does: ignores closed connections
         try:
             probe.bind((host, port))
         except OSError as error:
@@ -31,7 +31,7 @@ def in_use(host: str, port: int) -> PortInUseError:
 
 
 def choose(host: str, *, besides: int = 0) -> int:
-    """A port that is free now; another process may still take it first, so be ready to choose again."""
+    """Returns a port that is free now; another process may still take it before it is used."""
     while True:
         port = random.choice(_CANDIDATES)  # noqa: S311 - spreads, protects nothing
         if port != besides and is_free(host, port):

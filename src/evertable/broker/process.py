@@ -1,4 +1,4 @@
-"""A command under the supervisor's care, seen from its owner: running, stopped or killed, never left behind."""
+"""A command that runs under ``supervisor.py``, so that it never outlives its owner."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from evertable.install.environment import child_environment
 
 
 class SupervisedProcess:
-    """One running command. It ends with its owner, however the owner ends."""
+    """One running command, which ends with its owner, however the owner ends."""
 
     def __init__(self, command: Sequence[str], output: Path, leftover: Path | None, keep_open: Sequence[int]) -> None:
-        """Starts it, in the folder of its output; an owner that dies leaves ``leftover`` to the supervisor to remove.
+        """Starts it in the folder of its output. If the owner dies, the supervisor removes ``leftover``.
 
         The files in ``keep_open`` stay open for as long as the command runs.
         """
         orders, send = os.pipe()
-        told, tell = os.pipe()
+        pid_reader, pid_writer = os.pipe()
         wrapper = [sys.executable, "-I", "-S", supervisor.__file__, str(os.getpid()), str(leftover or "-")]
         try:
             with output.open("wb") as file:
                 self._supervisor = subprocess.Popen(
                     [*wrapper, *command],
                     stdin=orders,
-                    stdout=tell,
+                    stdout=pid_writer,
                     stderr=file,
                     pass_fds=keep_open,
                     env=child_environment(),
                     cwd=output.parent,  # where a crashing JVM leaves its report
-                    start_new_session=True,  # a terminal's Ctrl-C is for the owner, who then stops it in order
+                    start_new_session=True,  # Ctrl-C is for the owner, which then stops it cleanly
                 )
         except BaseException:
             os.close(send)
-            os.close(told)
+            os.close(pid_reader)
             raise
         finally:
             os.close(orders)
-            os.close(tell)
+            os.close(pid_writer)
         self._orders = os.fdopen(send, "wb", buffering=0)
-        with os.fdopen(told, "rb") as said:  # the supervisor says it, then closes its end
-            self.pid = int(said.read() or 0)
+        with os.fdopen(pid_reader, "rb") as written:  # the supervisor writes it, then closes its end
+            self.pid = int(written.read() or 0)
 
     @property
     def running(self) -> bool:
@@ -58,7 +58,7 @@ class SupervisedProcess:
         return False
 
     def stop(self, patience_s: float) -> None:
-        """Ends it with SIGTERM, or with SIGKILL when that takes too long."""
+        """Ends it with SIGTERM, or with SIGKILL if that takes too long."""
         self._order(b"T")
         if not self.ended_within(patience_s):
             self._order(b"K")
@@ -70,7 +70,7 @@ class SupervisedProcess:
         self._finish()
 
     def _order(self, order: bytes) -> None:
-        with suppress(BrokenPipeError):  # it has ended by itself
+        with suppress(BrokenPipeError):  # it has already ended
             if not self._orders.closed:
                 self._orders.write(order)
 

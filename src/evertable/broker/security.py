@@ -1,7 +1,7 @@
-"""A secured broker: a listener for each way of proving who one is, and rights for those who did.
+"""A secured broker: a listener for each way to authenticate, and ACLs for authenticated users.
 
-The plain listener stays, for those who set the broker up: whoever comes by it may do everything. So a secured broker is
-one for tests and trials, as every embedded one is.
+The plain listener stays for setting the broker up, and its clients may do everything. So a secured broker, like every
+embedded one, is only for tests and trials.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _VALIDATOR = f"{_MODULES}.oauthbearer.OAuthBearerValidatorCallbackHandler"
 
 @dataclass(frozen=True)
 class Listener:
-    """One way in. Without a SASL mechanism (PLAIN, SCRAM-SHA-512, OAUTHBEARER …) clients show a certificate.
+    """One secured listener. Without a SASL mechanism (PLAIN, SCRAM-SHA-512, OAUTHBEARER …) clients need a certificate.
 
-    ``identity`` is a PEM file with the broker's key, its certificate, and those that vouch for it.
+    ``identity`` is a PEM file with the broker's key and its certificate chain.
     """
 
     identity: Path
@@ -28,7 +28,7 @@ class Listener:
 
 @dataclass(frozen=True)
 class Issuer:
-    """Who issues the tokens that are believed; ``keys`` is the address of the keys that they are signed with."""
+    """The trusted issuer of tokens; ``keys`` is the address of its signing keys."""
 
     keys: str
     name: str
@@ -37,11 +37,11 @@ class Issuer:
 
 @dataclass(frozen=True)
 class Security:
-    """How a broker is secured: its listeners by their names (lower-case letters), and who is known.
+    """How a broker is secured: its listeners by name (lower-case letters), and its users.
 
-    ``ca`` is a PEM file of those who vouch for clients' certificates. ``users`` are PLAIN's, with their passwords;
-    those of SCRAM are made through the plain listener, and so are rights (ACLs), which nobody has at first. A
-    connection has to prove anew who it is after ``session_ms`` (0: never), or sooner, when its token has run out.
+    ``ca`` is a PEM file with the authorities of clients' certificates. ``users`` are PLAIN's, with their passwords.
+    SCRAM's users and all ACLs are created through the plain listener; at first there are none. A connection must
+    authenticate again after ``session_ms`` (0: never), or earlier if its token expires.
     """
 
     ca: Path
@@ -51,11 +51,11 @@ class Security:
     session_ms: int = 0
 
     def java_options(self) -> list[str]:
-        """What the broker's JVM is told: Kafka reads keys from nowhere else."""
+        """Returns options for the broker's JVM: Kafka fetches keys only from allowed addresses."""
         return [f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={self.issuer.keys}"] if self.issuer else []
 
     def properties(self, addresses: Mapping[str, str]) -> dict[str, str]:
-        """The broker's properties; ``addresses`` are those of all listeners, PLAINTEXT and CONTROLLER included."""
+        """Returns the broker's properties; ``addresses`` are those of all listeners, with PLAINTEXT and CONTROLLER."""
         protocols = {name.upper(): _protocol(listener) for name, listener in self.listeners.items()}
         protocols |= {"PLAINTEXT": "PLAINTEXT", "CONTROLLER": "PLAINTEXT"}
         clients = {name: address for name, address in addresses.items() if name != "CONTROLLER"}

@@ -26,14 +26,14 @@ _ONE_NODE = {
     "share.coordinator.state.topic.min.isr": "1",
     # A typo in a topic's name is an error, not a new topic.
     "auto.create.topics.enable": "false",
-    # Nobody to wait for.
+    # There are no other nodes to wait for.
     "group.initial.rebalance.delay.ms": "0",
     "controlled.shutdown.max.retries": "1",
-    # After a crash the node is refused until its own old session has run out, so that is short (9 s by default);
-    # much shorter, and a busy machine that stalls for seconds would fence its only node.
+    # After a crash the node is rejected until its old session has expired, so that is short (9 s by default).
+    # If it were much shorter, a busy machine that stalls for seconds would fence its only node.
     "broker.session.timeout.ms": "5000",
     "broker.heartbeat.interval.ms": "500",
-    # By default 128 MB of heap go to the log cleaner alone.
+    # By default the log cleaner takes 128 MB of heap.
     "log.cleaner.dedupe.buffer.size": str(16 * 1024 * 1024),
     "num.network.threads": "2",
     "num.io.threads": "4",
@@ -48,7 +48,7 @@ def server_properties(
     security: Security | None = None,
     secured: Mapping[str, int] | None = None,
 ) -> str:
-    """The file's text; ``extra`` wins over everything. ``secured`` are the ports of the secured listeners."""
+    """Returns the file's text; ``extra`` wins over everything. ``secured`` has the ports of the secured listeners."""
     listener, controller = f"{HOST}:{port}", f"{HOST}:{controller_port}"
     settings = {
         **_ONE_NODE,
@@ -65,7 +65,7 @@ def server_properties(
 
 
 def _escape(text: str) -> str:
-    r"""As java.util.Properties reads it back: what could be special to it becomes ``\uXXXX``."""
+    r"""Escapes a text for java.util.Properties: every character that could be special becomes ``\uXXXX``."""
     return "".join(char if char.isalnum() and char.isascii() else _units(char) for char in text)
 
 

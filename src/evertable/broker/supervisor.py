@@ -1,13 +1,13 @@
-"""Runs one command as its only child and ends it when asked to, or when whoever started it is gone.
+"""Runs one command as its only child and ends it on request, or when its owner is gone.
 
-A small process between Evertable and the broker's JVM, run as a plain file without site-packages. It needs no
-help from the kernel that only Linux gives, and as the JVM's parent it can never signal a process that has reused
-the JVM's number. Orders come as single bytes on standard input: ``T`` stop cleanly, ``K`` kill. The end of the
-input means that the owner has died: kill, and remove the folder that the owner can no longer remove.
+This is a small process between Evertable and the broker's JVM, run as a plain file without site-packages. It needs no
+Linux-only feature of the kernel, and as the JVM's parent it can never signal a process that has reused the JVM's id.
+Orders are single bytes on standard input: ``T`` stops cleanly, ``K`` kills. The end of the input means that the owner
+has died: then it kills the command and removes the folder that the owner would have removed.
 
     python -I -S supervisor.py OWNER_PID FOLDER_TO_REMOVE|- COMMAND …
 
-The first line of standard output is the child's process number.
+The first line of standard output is the child's process id.
 """
 
 import ctypes
@@ -19,7 +19,7 @@ import subprocess
 import sys
 import threading
 
-OWNER_CHECK_S = 1.0  # a forked sibling may hold the input open, so the owner is looked for as well
+OWNER_CHECK_S = 1.0  # a forked sibling may hold the input open, so the owner is checked too
 PR_SET_PDEATHSIG = 1
 
 
@@ -27,7 +27,7 @@ def main(owner: int, leftover: str, command: list[str]) -> int:
     prepare = _die_with_parent if sys.platform == "linux" else None
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=2, preexec_fn=prepare, close_fds=False)
     for sent_by_others in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
-        signal.signal(sent_by_others, signal.SIG_IGN)  # only the owner's orders count
+        signal.signal(sent_by_others, signal.SIG_IGN)  # only the owner gives orders
     os.write(1, f"{child.pid}\n".encode())
     os.close(1)
     orphaned = threading.Event()
@@ -55,7 +55,7 @@ def _obey(owner: int, child: "subprocess.Popen[bytes]", orphaned: threading.Even
 
 
 def _die_with_parent() -> None:
-    """In the child: ends it should this supervisor itself be killed."""
+    """Runs in the child: makes it end if this supervisor is killed."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 

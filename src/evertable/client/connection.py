@@ -12,7 +12,7 @@ from typing import Protocol
 from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
-from evertable.backoff import Delays, growing
+from evertable.backoff import Delays, exponential
 from evertable.client.address import Address
 from evertable.client.errors import ServerAnswerError
 from evertable.client.receiver import PageReceiver
@@ -74,7 +74,7 @@ class Connection:
         on_state: Callable[[ConnectionState], None] = lambda state: None,
         *,
         heartbeat: Callable[[float], Heartbeat] = Heartbeat,
-        delays: Delays = lambda: growing(FIRST_DELAY_S, most_s=MOST_DELAY_S),
+        delays: Delays = lambda: exponential(FIRST_DELAY_S, max_s=MOST_DELAY_S),
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

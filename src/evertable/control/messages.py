@@ -98,7 +98,7 @@ class FoldedMessages:
     """The wiring after a series of messages, and the resolution of each, in their order."""
 
     wiring: Wiring
-    verdicts: tuple[tuple[ControlMessage, Resolution], ...]
+    resolutions: tuple[tuple[ControlMessage, Resolution], ...]
 
 
 def keys_of(config: Config) -> ControlKeys:
@@ -113,13 +113,13 @@ def in_order(messages: Iterable[ControlMessage]) -> list[ControlMessage]:
 
 def fold(messages: Iterable[ControlMessage], wiring: Wiring, keys: ControlKeys) -> FoldedMessages:
     """Applies all messages to ``wiring`` in order; rejected ones change nothing."""
-    verdicts: list[tuple[ControlMessage, Resolution]] = []
+    resolutions: list[tuple[ControlMessage, Resolution]] = []
     for message in in_order(messages):
-        verdict = resolve(message.value, wiring, keys)
-        verdicts.append((message, verdict))
-        if isinstance(verdict, Resolved):
-            wiring = verdict.wiring
-    return FoldedMessages(wiring, tuple(verdicts))
+        resolution = resolve(message.value, wiring, keys)
+        resolutions.append((message, resolution))
+        if isinstance(resolution, Resolved):
+            wiring = resolution.wiring
+    return FoldedMessages(wiring, tuple(resolutions))
 
 
 def resolve(value: bytes | None, current: Wiring, keys: ControlKeys) -> Resolution:

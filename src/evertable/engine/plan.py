@@ -94,8 +94,8 @@ def layout(spec: GenerationSpec, source: SourceSpec, side: int) -> dict[str, Any
         "key": source.key,
         "max_bytes": spec.max_message_bytes - MATCHES_ALLOWANCE,
         "columns": [column_layout(column) for column in source.columns],
-        "past": source.past,
-        "paced_until_ms": spec.paced_until_ms,
+        "past": source.backlog_ends,
+        "paced_until_ms": spec.throttled_until_ms,
     }
 
 

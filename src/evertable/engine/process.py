@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from evertable.backoff import Delays, growing
+from evertable.backoff import Delays, exponential
 from evertable.engine.launch import PROGRAM, Child, EngineSettings
 from evertable.engine.protocol import (
     Died,
@@ -88,7 +88,7 @@ class Engine:
         self,
         settings: EngineSettings,
         on_event: EventHandler | None = None,
-        delays: Delays = growing,
+        delays: Delays = exponential,
         program: Sequence[str] = PROGRAM,
     ) -> None:
         self._settings = settings

@@ -15,7 +15,7 @@ Trigger = Literal["realtime", "microbatch"]
 
 @dataclass(frozen=True)
 class SourceSpec:
-    """One side of the join; ``past`` has the last offset of each partition's backlog."""
+    """One side of the join; ``backlog_ends`` has the last offset of each partition's backlog."""
 
     name: str
     topic: str
@@ -23,7 +23,7 @@ class SourceSpec:
     columns: tuple[Column, ...]
     start: Mapping[int, int]
     kafka: Mapping[str, str]  # as the Java client spells them; may hold secrets
-    past: Mapping[int, int] = field(default_factory=dict)
+    backlog_ends: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class GenerationSpec:
     checkpoint: str
     trigger: Trigger = "realtime"
     interval_s: int = 30
-    paced_until_ms: int = 0
+    throttled_until_ms: int = 0
     """Until this time (epoch milliseconds), the backlog is read slowly enough to leave room for other generations."""
 
     def slots(self, shuffle_partitions: int) -> int:
@@ -63,7 +63,7 @@ def to_wire(spec: GenerationSpec) -> dict[str, Any]:
     for side in ("left", "right"):
         source: SourceSpec = getattr(spec, side)
         wire[side]["columns"] = [[c.name, str(c.type), c.record_field] for c in source.columns]
-        for offsets in ("start", "past"):
+        for offsets in ("start", "backlog_ends"):
             wire[side][offsets] = {str(partition): offset for partition, offset in wire[side][offsets].items()}
     return wire
 
@@ -79,5 +79,7 @@ def _source_from_wire(wire: Mapping[str, Any]) -> SourceSpec:
         Column(name, ColumnType.parse(spelled), RecordField(field) if field else None)
         for name, spelled, field in wire["columns"]
     )
-    offsets = {name: {int(partition): offset for partition, offset in wire[name].items()} for name in ("start", "past")}
+    offsets = {
+        name: {int(partition): offset for partition, offset in wire[name].items()} for name in ("start", "backlog_ends")
+    }
     return SourceSpec(**{**wire, "columns": columns, **offsets})

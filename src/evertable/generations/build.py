@@ -153,7 +153,7 @@ def _built(
         checkpoint=checkpoint,
         trigger=config.engine.trigger.value,
         interval_s=config.engine.interval_s,
-        paced_until_ms=round((time.time() + throttle_s) * 1000) if throttle_s else 0,
+        throttled_until_ms=round((time.time() + throttle_s) * 1000) if throttle_s else 0,
     )
     schema = ChangelogSchema(config.left.columns, config.right.columns, config.join.type)
     return Build(spec, schema, extents, changelog.partitions)
@@ -214,5 +214,5 @@ def _source_spec(config: Config, source: Source, extents: Extents, *, is_eager: 
         columns=source.columns,
         start={partition: extent.start for partition, extent in extents.items()},
         kafka=config.source_kafka(source).for_java(Role.CONSUMER),
-        past={} if is_eager else backlog_ends,
+        backlog_ends={} if is_eager else backlog_ends,
     )

@@ -67,7 +67,7 @@ class MessageQueue:
     def recall(self, folded: FoldedMessages, topic_id: str | None) -> MessageId | None:
         """Takes over messages that came before the start; returns the newest valid one, to be settled."""
         newest: MessageId | None = None
-        for record, verdict in folded.verdicts:
+        for record, verdict in folded.resolutions:
             self._next_offsets[record.partition] = self._offset_behind(record, topic_id)
             if isinstance(verdict, Rejected):
                 self._reject(record, verdict)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from evertable.backoff import Delays, growing
+from evertable.backoff import Delays, exponential
 from evertable.errors import EvertableError, QueryFailedError
 from evertable.kafka.errors import is_transient
 
@@ -20,7 +20,7 @@ Attempt = Callable[[int, float], T]
 
 
 def _delays() -> Iterator[float]:
-    return growing(first_s=0.5, most_s=5.0)
+    return exponential(first_s=0.5, max_s=5.0)
 
 
 def retried(

@@ -70,14 +70,14 @@ class Startup:
             lambda: read_control(topic, self.state, writer, self.status_tables.report, is_own=is_own)
         )
         if reading.is_another_topic:
-            keys = [result.key for result in self.state.verdicts]
+            keys = [result.key for result in self.state.control_results]
             self.patience.until_kafka_answers(lambda: self.state_topic.forget(*keys))
-            self.state = replace(self.state, verdicts=())
+            self.state = replace(self.state, control_results=())
         return reading
 
     def show_history(self) -> None:
         """Fills the operators' tables with what was before the restart."""
-        for result in self.state.verdicts:
+        for result in self.state.control_results:
             place = (result.partition, result.offset)
             self.status_tables.message(place, result.given, iso_of_ms(result.ts), result.result, result.reason)
         for row in self.state.generations:

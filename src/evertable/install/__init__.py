@@ -1,4 +1,4 @@
-"""What Evertable needs on a machine besides Python: Java, jars from Maven, and the compiled join operator."""
+"""The installer of what Evertable needs besides Python: Java, jars from Maven, and the compiled join operator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Progress = Callable[[str], None]
 
 
 def prepare(progress: Progress = lambda _line: None) -> None:
-    """Makes everything ready that would otherwise be made on first use; does nothing when all is there."""
+    """Installs everything that would otherwise be installed on first use; does nothing if it is there already."""
     found = java.find_or_install_java(progress)
     progress(f"Java {found.major} at {found.home}")
     for name in SETS:

@@ -1,4 +1,4 @@
-"""``python -m evertable.install``: what scripts/setup runs once the virtual environment is there."""
+"""``python -m evertable.install``, which scripts/setup runs once the virtual environment exists."""
 
 from __future__ import annotations
 

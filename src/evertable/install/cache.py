@@ -1,4 +1,4 @@
-"""The folder that keeps what was downloaded, and how folders appear in it: whole, or not at all."""
+"""The folder for downloads, in which other folders are created atomically."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evertable.errors import SetupError
 
 
 def cache_folder() -> Path:
-    """$EVERTABLE_CACHE, else $XDG_CACHE_HOME/evertable, else ~/.cache/evertable."""
+    """Returns $EVERTABLE_CACHE, else $XDG_CACHE_HOME/evertable, else ~/.cache/evertable."""
     own = os.environ.get("EVERTABLE_CACHE")
     if own:
         return Path(own).expanduser().absolute()
@@ -24,7 +24,7 @@ def cache_folder() -> Path:
 
 @contextmanager
 def locked(name: str) -> Iterator[Path]:
-    """Holds the cache for one kind of work, so that two set-ups at once do it one after the other."""
+    """Locks the cache for one kind of work, so that concurrent installations do it one after the other."""
     folder = cache_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -37,8 +37,8 @@ def locked(name: str) -> Iterator[Path]:
 
 
 @contextmanager
-def appearing(final: Path) -> Iterator[Path]:
-    """A scratch folder that becomes ``final`` when the block ends well and vanishes when it does not."""
+def created_atomically(final: Path) -> Iterator[Path]:
+    """Yields a scratch folder that becomes ``final`` if the block succeeds, and is removed if it fails."""
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".{final.name}-", dir=final.parent))
@@ -47,9 +47,9 @@ def appearing(final: Path) -> Iterator[Path]:
     try:
         yield scratch
         shutil.rmtree(final, ignore_errors=True)
-        scratch.chmod(0o755)  # mkdtemp makes it private; a cache may be shared
+        scratch.chmod(0o755)  # mkdtemp creates it private; a cache may be shared
         scratch.rename(final)
-    except OSError as error:  # a full disk, say
+    except OSError as error:  # such as a full disk
         raise _unwritable(final.parent, error) from error
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""The environment of child processes: what Java, Spark and Python need, and none of the secrets beside it."""
+"""The environment of child processes: what Java, Spark and Python need, without secrets."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ NEEDED = (
     *("JAVA_*", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH", "SPARK_*", "PYSPARK_*", "HADOOP_*", "YARN_*"),
     *("PYTHON*", "VIRTUAL_ENV", "EVERTABLE_CACHE"),
 )
-"""Names of variables; ``*`` stands for any ending."""
+"""Names of variables; ``*`` matches any ending."""
 
 PROXIES = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
-"""For programs that download; an address of a proxy may hold a password."""
+"""Only for programs that download: a proxy's address may contain a password."""
 
 
 def child_environment(more: Iterable[str] = (), **own: str) -> dict[str, str]:
-    """Those of this process's variables that children need or ``more`` names, with ``own`` ones over them."""
+    """Returns the variables that children need or ``more`` names, with ``own`` values over them."""
     allowed = (*NEEDED, *more)
     inherited = {
         name: value for name, value in os.environ.items() if any(fnmatchcase(name, pattern) for pattern in allowed)

@@ -1,4 +1,4 @@
-"""Fetches jars from Maven with the Ivy that comes inside pyspark."""
+"""Downloads jars from Maven with the Ivy that is part of pyspark."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evertable.install.java import find_java
 
 SETTINGS_VARIABLE = "EVERTABLE_IVY_SETTINGS"  # an Ivy settings file, for a company's own Maven mirror
 _TIMEOUT_S = 900
-# Without these a silent network would keep Ivy waiting for ever.
+# Without these timeouts Ivy would wait without end for a silent network.
 _NETWORK = ["-Dsun.net.client.defaultConnectTimeout=10000", "-Dsun.net.client.defaultReadTimeout=60000"]
 _PATTERN = "[organisation]/[artifact]/[revision]/[artifact]-[revision].[ext]"
 _DESCRIPTOR = "[organisation]/[module]/[revision]/ivy.xml"
@@ -27,7 +27,7 @@ _NO_POMS = """<ivysettings><settings defaultResolver="maven"/>
 <resolvers><ibiblio name="maven" m2compatible="true" usepoms="false" useMavenMetadata="false"/></resolvers>
 </ivysettings>
 """
-_NETWORK_TROUBLE = re.compile(r"^Host .* not found|access error|refused|timed? ?out|certif|ssl", re.IGNORECASE)
+_NETWORK_ERROR = re.compile(r"^Host .* not found|access error|refused|timed? ?out|certif|ssl", re.IGNORECASE)
 _MISSING = re.compile(r"^\S+#\S+;\S+: .*not found")
 
 
@@ -53,7 +53,7 @@ class Coordinate:
 
 
 def pyspark_jars() -> Path:
-    """The folder of Spark's own jars; found without importing pyspark, which is slow."""
+    """Returns the folder of Spark's own jars, without importing pyspark, which is slow."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or not spec.submodule_search_locations:
         raise SetupError("pyspark is not installed.", "Install Evertable's dependencies again (scripts/setup, or pip).")
@@ -61,7 +61,7 @@ def pyspark_jars() -> Path:
 
 
 def retrieve(
-    wanted: Sequence[Coordinate],
+    coordinates: Sequence[Coordinate],
     into: Path,
     *,
     transitive: bool = False,
@@ -69,15 +69,15 @@ def retrieve(
     arrived: Callable[[int], None] = lambda _count: None,
     descriptors: Path | None = None,
 ) -> dict[Coordinate, Path]:
-    """Downloads the jars somewhere below a folder, and with ``transitive`` all that they need; says where each is.
+    """Downloads jars into a folder, with ``transitive`` also their dependencies, and returns the path of each.
 
-    ``quick`` is for a caller who checks the jars: neither poms nor checksum files are asked for, which makes it five
-    times as fast. ``arrived`` is told how many jars have come so far. ``descriptors`` is a folder that gets Ivy's form
-    of each jar's pom, as ``group/artifact/version/ivy.xml``.
+    ``quick`` is for callers that verify the jars: it downloads neither poms nor checksums, which is five times as
+    fast. ``arrived`` is called with the number of jars downloaded so far. ``descriptors`` is a folder for Ivy's form of
+    each jar's pom, as ``group/artifact/version/ivy.xml``.
     """
     with tempfile.TemporaryDirectory(prefix="evertable-ivy-") as scratch:
         module, no_poms = Path(scratch) / "ivy.xml", Path(scratch) / "ivysettings.xml"
-        module.write_text(_module(wanted, transitive=transitive), encoding="utf-8")
+        module.write_text(_module(coordinates, transitive=transitive), encoding="utf-8")
         no_poms.write_text(_NO_POMS, encoding="utf-8")
         settings = os.environ.get(SETTINGS_VARIABLE) or (str(no_poms) if quick else None)
         command = [str(find_java().executable), "-Xmx256m", "-XX:+UseSerialGC", *_NETWORK]
@@ -88,7 +88,7 @@ def retrieve(
         command += ["-ivypattern", f"{descriptors}/{_DESCRIPTOR}"] if descriptors else []
         code, output = _run(command, arrived)
     if code != 0:
-        raise _unavailable(wanted, _reason(output))
+        raise _unavailable(coordinates, _reason(output))
     return {Coordinate(*jar.parent.relative_to(into).parts): jar for jar in sorted(into.glob("*/*/*/*.jar"))}
 
 
@@ -106,7 +106,7 @@ def _run(command: Sequence[str], arrived: Callable[[int], None]) -> tuple[int, l
                 if "[SUCCESSFUL ]" in line:
                     count += 1
                     arrived(count)
-        except BaseException:  # Ctrl-C, say: the scratch folder must not be removed under a running Ivy
+        except BaseException:  # such as Ctrl-C: Ivy must end before the scratch folder is removed
             process.kill()
             raise
         finally:
@@ -121,11 +121,11 @@ def _ivy_jar() -> Path:
     return found[-1]
 
 
-def _module(wanted: Sequence[Coordinate], *, transitive: bool) -> str:
+def _module(coordinates: Sequence[Coordinate], *, transitive: bool) -> str:
     dependencies = "\n".join(
         f"  <dependency org={quoteattr(one.group)} name={quoteattr(one.artifact)} rev={quoteattr(one.version)}"
         f' conf="default-&gt;default" transitive="{str(transitive).lower()}"/>'
-        for one in wanted
+        for one in coordinates
     )
     return (
         '<ivy-module version="2.0">\n<info organisation="dev.evertable" module="runtime"/>\n'
@@ -134,18 +134,20 @@ def _module(wanted: Sequence[Coordinate], *, transitive: bool) -> str:
     )
 
 
-def _unavailable(wanted: Sequence[Coordinate], reason: str) -> JarsUnavailableError:
-    named = ", ".join(str(one) for one in wanted[:3]) + (f" and {len(wanted) - 3} more" if len(wanted) > 3 else "")
+def _unavailable(coordinates: Sequence[Coordinate], reason: str) -> JarsUnavailableError:
+    named = ", ".join(str(one) for one in coordinates[:3]) + (
+        f" and {len(coordinates) - 3} more" if len(coordinates) > 3 else ""
+    )
     return JarsUnavailableError(
         f"Could not fetch {named}: {reason.rstrip('.')}.",
-        f"Is the network there? Behind a proxy set JAVA_TOOL_OPTIONS=-Dhttps.proxyHost=…; with a Maven mirror of"
+        f"Check the network. Behind a proxy set JAVA_TOOL_OPTIONS=-Dhttps.proxyHost=…; with a Maven mirror of"
         f" your own point {SETTINGS_VARIABLE} at an Ivy settings file. Then run `evertable setup` again.",
     )
 
 
 def _reason(output: Sequence[str]) -> str:
-    """What went wrong, out of Ivy's long output: trouble with the network if there was any, else what is missing."""
+    """Extracts the reason from Ivy's long output: a network error if there was one, else what is missing."""
     lines = [re.sub(r"\s*url=\S+", "", line).strip().strip(": ") for line in output]
-    trouble = next(filter(_NETWORK_TROUBLE.search, lines), "")
+    network_error = next(filter(_NETWORK_ERROR.search, lines), "")
     missing = dict.fromkeys(filter(_MISSING.search, lines))
-    return trouble or "; ".join(missing) or " ".join(lines[-3:])
+    return network_error or "; ".join(missing) or " ".join(lines[-3:])

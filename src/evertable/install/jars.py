@@ -1,4 +1,4 @@
-"""The jars that jars.lock names, downloaded once, checked against it, and kept in the cache folder."""
+"""The jars that jars.lock lists, downloaded once, verified, and kept in the cache folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 from evertable.errors import JarChecksumError, JarsUnavailableError
 from evertable.install import ivy
-from evertable.install.cache import appearing, cache_folder, locked
+from evertable.install.cache import cache_folder, created_atomically, locked
 from evertable.install.ivy import Coordinate
 
 SetName = Literal["connector", "broker", "ecj"]
@@ -22,7 +22,7 @@ _verified: set[Path] = set()  # hashing 60 MB takes a tenth of a second: once pe
 
 @dataclass(frozen=True, order=True)
 class LockedJar:
-    """One line of jars.lock: the set it belongs to, its coordinate, and what it must hash to."""
+    """One line of jars.lock: a jar's set, its coordinate and its checksum."""
 
     set_name: str
     coordinate: Coordinate
@@ -43,53 +43,53 @@ def read_lock(file: Path) -> list[LockedJar]:
 
 
 def jar_paths(name: SetName, progress: Callable[[str], None] = lambda _line: None) -> list[Path]:
-    """The jars of a set, each the one that jars.lock names; downloads them on first use."""
-    wanted = [one for one in read_lock(LOCK_FILE) if one.set_name == name]
-    home = cache_folder() / "jars" / f"{name}-{_fingerprint(wanted)}"
+    """Returns the verified jars of a set; downloads them on first use."""
+    jars = [jar for jar in read_lock(LOCK_FILE) if jar.set_name == name]
+    home = cache_folder() / "jars" / f"{name}-{_fingerprint(jars)}"
     if home not in _verified:
-        if not _is_whole(wanted, home):  # absent, or damaged since
+        if not _is_complete(jars, home):  # missing or damaged
             with locked(name):
-                if not _is_whole(wanted, home):  # another process may have fetched it while this one waited
-                    progress(f"{name} jars: fetching {len(wanted)}")
-                    with appearing(home) as scratch:
-                        _fetch(wanted, scratch, progress)
+                if not _is_complete(jars, home):  # another process may have downloaded them meanwhile
+                    progress(f"{name} jars: downloading {len(jars)}")
+                    with created_atomically(home) as scratch:
+                        _download(jars, scratch, progress)
         _verified.add(home)
-    return [home / one.coordinate.file_name for one in wanted]
+    return [home / jar.coordinate.file_name for jar in jars]
 
 
-def _fetch(wanted: list[LockedJar], scratch: Path, progress: Callable[[str], None]) -> None:
+def _download(jars: list[LockedJar], scratch: Path, progress: Callable[[str], None]) -> None:
     downloads = scratch / "downloads"
 
     def arrived(count: int) -> None:
-        if count % 10 == 0 and count < len(wanted):
-            progress(f"{wanted[0].set_name} jars: {count} of {len(wanted)}")
+        if count % 10 == 0 and count < len(jars):
+            progress(f"{jars[0].set_name} jars: {count} of {len(jars)}")
 
-    fetched = ivy.retrieve([one.coordinate for one in wanted], downloads, quick=True, arrived=arrived)
-    for one in wanted:
-        if one.coordinate not in fetched:
-            raise JarsUnavailableError(f"Ivy reported success but did not bring {one.coordinate}.")
-        fetched[one.coordinate].rename(scratch / one.coordinate.file_name)
+    paths = ivy.retrieve([jar.coordinate for jar in jars], downloads, quick=True, arrived=arrived)
+    for jar in jars:
+        if jar.coordinate not in paths:
+            raise JarsUnavailableError(f"Ivy reported success but did not download {jar.coordinate}.")
+        paths[jar.coordinate].rename(scratch / jar.coordinate.file_name)
     shutil.rmtree(downloads)
-    for jar, actual in _wrong(wanted, scratch):
+    for jar, actual in _mismatches(jars, scratch):
         raise JarChecksumError(
-            f"{jar.coordinate} hashes to {actual}, but jars.lock says {jar.sha256}.",
-            "Nothing was kept. The download was damaged or is not the released jar: try again, from another mirror.",
+            f"{jar.coordinate} hashes to {actual}, but jars.lock lists {jar.sha256}.",
+            "Nothing was kept. The download is damaged or not the released jar: try again with another mirror.",
         )
 
 
-def _is_whole(wanted: Iterable[LockedJar], folder: Path) -> bool:
-    return next(iter(_wrong(wanted, folder)), None) is None
+def _is_complete(jars: Iterable[LockedJar], folder: Path) -> bool:
+    return next(iter(_mismatches(jars, folder)), None) is None
 
 
-def _wrong(wanted: Iterable[LockedJar], folder: Path) -> Iterator[tuple[LockedJar, str]]:
-    for jar in wanted:
+def _mismatches(jars: Iterable[LockedJar], folder: Path) -> Iterator[tuple[LockedJar, str]]:
+    for jar in jars:
         actual = sha256_of(folder / jar.coordinate.file_name)
         if actual != jar.sha256:
             yield jar, actual
 
 
 def sha256_of(file: Path) -> str:
-    """The file's sha256 in hex; of a file that is not there, "nothing"."""
+    """Returns the file's sha256 in hex, or "nothing" if there is no file."""
     try:
         with file.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -97,5 +97,5 @@ def sha256_of(file: Path) -> str:
         return "nothing"
 
 
-def _fingerprint(wanted: list[LockedJar]) -> str:
-    return hashlib.sha256("\n".join(map(str, wanted)).encode()).hexdigest()[:12]
+def _fingerprint(jars: list[LockedJar]) -> str:
+    return hashlib.sha256("\n".join(map(str, jars)).encode()).hexdigest()[:12]

@@ -16,10 +16,10 @@ from pathlib import Path
 from evertable.errors import JavaNotFoundError, JavaTooOldError, SetupError
 from evertable.install.environment import PROXIES, child_environment
 
-OLDEST = 17  # what Spark 4.3 and Kafka 4.3 ask for
+OLDEST = 17  # required by Spark 4.3 and Kafka 4.3
 _INSTALL_HINT = (
     f"Install Java {OLDEST} or newer (Debian, Ubuntu: apt-get install openjdk-17-jre-headless or a later one; "
-    "macOS: brew install openjdk@21), or point JAVA_HOME at one."
+    "macOS: brew install openjdk@21), or set JAVA_HOME to one."
 )
 _DEBIAN_PACKAGES = ("openjdk-17-jre-headless", "default-jre-headless")  # Debian 13 has no 17 any more
 
@@ -32,17 +32,17 @@ class Java:
     home: Path
     major: int
     version: str = field(default="", compare=False)
-    """Whole, as it says it itself: 17.0.12."""
+    """The full version: 17.0.12."""
 
 
 def find_java() -> Java:
-    """The Java to use; a JAVA_HOME that is set but unusable is an error, never silently passed over."""
+    """Returns the Java to use; a JAVA_HOME that is set but unusable is an error, never ignored."""
     home = os.environ.get("JAVA_HOME", "")
     return _find(home, os.environ.get("PATH", ""))
 
 
 def find_or_install_java(progress: Callable[[str], None]) -> Java:
-    """Like find_java, but on Debian as root installs one when the machine has none."""
+    """Returns the Java to use; as root on Debian, installs one if there is none."""
     try:
         return find_java()
     except (JavaNotFoundError, JavaTooOldError):
@@ -59,7 +59,7 @@ def _find(home: str, path: str) -> Java:
         try:
             return _probe(executable)
         except JavaTooOldError as error:  # a newer one on PATH does not help
-            step = f"JAVA_HOME says so: point it at Java {OLDEST} or newer, or unset it to use the one on PATH."
+            step = f"JAVA_HOME points to it: set it to Java {OLDEST} or newer, or unset it to use the one on PATH."
             raise JavaTooOldError(error.what, step) from None
     on_path = shutil.which("java", path=path)
     if on_path is None:
@@ -67,25 +67,25 @@ def _find(home: str, path: str) -> Java:
     return _probe(Path(on_path).absolute())
 
 
-@cache  # asking a JVM for its version takes a tenth of a second
+@cache  # starting a JVM for its version takes a tenth of a second
 def _probe(executable: Path) -> Java:
-    asked = [str(executable), "-XshowSettings:properties", "-version"]
+    command = [str(executable), "-XshowSettings:properties", "-version"]
     try:
-        answer = subprocess.run(
-            asked, capture_output=True, text=True, errors="replace", timeout=60, check=False, env=child_environment()
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=60, check=False, env=child_environment()
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise JavaNotFoundError(f"{executable} does not run: {error}", _INSTALL_HINT) from error
-    said = answer.stderr + answer.stdout
-    version = re.search(r'version "((?:1\.)?(\d+)[^"]*)"', said)
-    if answer.returncode != 0 or version is None:
-        first_line = next(iter(said.splitlines()), "it printed nothing")
+    output = done.stderr + done.stdout
+    version = re.search(r'version "((?:1\.)?(\d+)[^"]*)"', output)
+    if done.returncode != 0 or version is None:
+        first_line = next(iter(output.splitlines()), "it printed nothing")
         raise JavaNotFoundError(f"{executable} does not run as Java: {first_line}", _INSTALL_HINT)
     major = int(version.group(2))
     if major < OLDEST:
         raise JavaTooOldError(f"{executable} is Java {major}; Spark and Kafka need {OLDEST} or newer.", _INSTALL_HINT)
-    # On macOS /usr/bin/java is a stub, and on Debian a chain of links: only Java itself knows its home.
-    home = re.search(r"^\s*java\.home = (.+)$", said, re.MULTILINE)
+    # On macOS /usr/bin/java is a stub, and on Debian a chain of links; only Java itself reports its home.
+    home = re.search(r"^\s*java\.home = (.+)$", output, re.MULTILINE)
     found = Path(home.group(1)) if home else executable.resolve().parents[1]
     return Java(executable, found, major, version.group(1))
 
@@ -103,15 +103,15 @@ def _may_install() -> bool:
 def _install(progress: Callable[[str], None]) -> Java:
     progress(f"no Java {OLDEST} here: installing one with apt-get (a minute or so)")
     environment = child_environment(PROXIES, DEBIAN_FRONTEND="noninteractive")
-    said = _apt(["update", "-qq"], environment)
+    result = _apt(["update", "-qq"], environment)
     for package in _DEBIAN_PACKAGES:
-        said = _apt(["install", "-y", "-qq", "--no-install-recommends", package], environment)
+        result = _apt(["install", "-y", "-qq", "--no-install-recommends", package], environment)
         with suppress(JavaNotFoundError, JavaTooOldError):
             return find_java()
-    raise SetupError(f"apt-get could not install Java: {said}", _INSTALL_HINT)
+    raise SetupError(f"apt-get could not install Java: {result}", _INSTALL_HINT)
 
 
 def _apt(arguments: list[str], environment: dict[str, str]) -> str:
-    """Runs apt-get and gives its last line; whether Java is there afterwards is what counts."""
+    """Runs apt-get and returns its last line; the caller checks whether Java is there afterwards."""
     done = subprocess.run(["apt-get", *arguments], env=environment, capture_output=True, text=True, check=False)
     return next(iter((done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]), f"exit {done.returncode}")

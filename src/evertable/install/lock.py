@@ -1,4 +1,4 @@
-"""For maintainers: ``python -m evertable.install.lock`` writes jars.lock anew from the versions below."""
+"""``python -m evertable.install.lock``, with which maintainers rewrite jars.lock from the versions below."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from evertable.install import ivy
 from evertable.install.ivy import Coordinate
 from evertable.install.jars import LOCK_FILE, LockedJar, SetName, sha256_of
 
-# Of the connector each jar is named by hand: its pom asks for a token provider that does not resolve,
-# and everything else that it needs is Spark's own already.
-_ALONE: dict[SetName, tuple[str, ...]] = {
+# The connector's jars are listed by hand: its pom needs a token provider that does not resolve, and its other
+# dependencies are part of Spark.
+_WITHOUT_DEPENDENCIES: dict[SetName, tuple[str, ...]] = {
     "connector": (
         "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
         "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
@@ -21,16 +21,16 @@ _ALONE: dict[SetName, tuple[str, ...]] = {
     ),
     "ecj": ("org.eclipse.jdt:ecj:3.42.0",),
 }
-# The broker logs through slf4j 1.7; without the binding its log would go nowhere.
-_WITH_ALL_THEY_NEED: dict[SetName, tuple[str, ...]] = {
+# The broker logs through slf4j 1.7; without the binding its log would be lost.
+_WITH_DEPENDENCIES: dict[SetName, tuple[str, ...]] = {
     "broker": ("org.apache.kafka:kafka_2.13:4.3.1", "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4"),
 }
 _HEADER = "# set, group:artifact:version, sha256. Written by `python -m evertable.install.lock`; do not edit.\n"
 
 
 def main() -> int:
-    found = [jar for name, roots in _ALONE.items() for jar in _resolve(name, roots, transitive=False)]
-    found += [jar for name, roots in _WITH_ALL_THEY_NEED.items() for jar in _resolve(name, roots, transitive=True)]
+    found = [jar for name, roots in _WITHOUT_DEPENDENCIES.items() for jar in _resolve(name, roots, transitive=False)]
+    found += [jar for name, roots in _WITH_DEPENDENCIES.items() for jar in _resolve(name, roots, transitive=True)]
     LOCK_FILE.write_text(_HEADER + "".join(f"{jar}\n" for jar in sorted(found)), encoding="utf-8")
     print(f"{LOCK_FILE}: {len(found)} jars")  # noqa: T201 - this is a command
     return 0

@@ -1,4 +1,4 @@
-"""The join operator's jar: compiled from jvm/ in a source tree, carried inside an installed wheel."""
+"""The join operator's jar: compiled from jvm/ in a source tree, and part of an installed wheel."""
 
 from __future__ import annotations
 
@@ -26,35 +26,37 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same sources give the same jar, byte for b
 
 
 def operator_jar(progress: Callable[[str], None] = lambda _line: None) -> Path:
-    """The jar for ``spark.jars``; in a source tree compiled again whenever its sources have changed."""
+    """Returns the jar for ``spark.jars``; in a source tree, compiles it whenever its sources have changed."""
     if not SOURCES.is_dir():
         if not JAR.is_file():
-            raise OperatorError("This installation has no join operator in it.", "Install the evertable wheel again.")
+            raise OperatorError(
+                "The join operator is missing from this installation.", "Install the evertable wheel again."
+            )
         return JAR
     if not is_current(JAR, SOURCES):
         with locked("operator"):
-            if not is_current(JAR, SOURCES):  # another process may have built it while this one waited
+            if not is_current(JAR, SOURCES):  # another process may have built it meanwhile
                 progress("join operator: compiling")
                 build(SOURCES, JAR)
     return JAR
 
 
 def is_current(jar: Path, sources: Path) -> bool:
-    """Whether the jar was made from exactly these sources and for the pyspark that is installed."""
+    """Returns whether the jar was built from exactly these sources and for the installed pyspark."""
     return made_from(jar, sources) and _built_for() in _read_manifest(jar)
 
 
 def made_from(jar: Path, sources: Path) -> bool:
-    """Whether the jar was made from exactly these sources; needs no pyspark, so that a wheel build can ask."""
+    """Returns whether the jar was built from exactly these sources; needs no pyspark, so a wheel build can call it."""
     return f"Evertable-Sources: {_digest(sources)}" in _read_manifest(jar)
 
 
 def build(sources: Path, jar: Path) -> None:
-    """Compiles all Java below ``sources`` with ecj, which needs no JDK, and puts the classes into a jar."""
+    """Compiles all Java below ``sources`` into a jar with ecj, which needs no JDK."""
     files = _java_files(sources)
     if not files:
         raise OperatorError(f"There is no Java source in {sources}.", "Check the clone out again.")
-    manifest = _manifest(sources)  # before compiling: a file saved meanwhile then counts as changed
+    manifest = _manifest(sources)  # before compiling, so that a file saved meanwhile counts as changed
     with tempfile.TemporaryDirectory(prefix="evertable-operator-") as classes:
         _compile(files, Path(classes))
         _pack(Path(classes), manifest, jar)
@@ -68,9 +70,9 @@ def _compile(files: Sequence[Path], into: Path) -> None:
     command += ["-cp", os.pathsep.join(map(str, classpath)), *map(str, files)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=child_environment())
     if done.returncode != 0:
-        said = (done.stdout + done.stderr).strip()
+        output = (done.stdout + done.stderr).strip()
         raise OperatorError(
-            f"The join operator does not compile.\n{said}\nNext:",
+            f"The join operator does not compile.\n{output}\nNext:",
             "correct these files, or check them out again; then run scripts/setup.",
         )
 

@@ -36,7 +36,7 @@ class AppState:
     publication: int = 0
     control: Mapping[int, ControlOffset] = field(default_factory=dict)
     """For each partition of the control topic, the offset to read next, and the topic it belongs to."""
-    verdicts: tuple[ControlResult, ...] = ()
+    control_results: tuple[ControlResult, ...] = ()
     """The results of the newest control messages, ordered by (timestamp, partition, offset)."""
     generations: tuple[GenerationRow, ...] = ()
     """The newest generations, by number."""
@@ -84,7 +84,7 @@ class StateFold:
     def state(self) -> AppState:
         """Returns the state that all records together describe."""
         found = AppState(
-            verdicts=tuple(sorted(self._results.values(), key=lambda result: result.place)),
+            control_results=tuple(sorted(self._results.values(), key=lambda result: result.place)),
             generations=tuple(sorted(self._generations.values(), key=lambda row: row.generation)),
         )
         control: dict[int, ControlOffset] = {}
