@@ -348,13 +348,13 @@ class Application:
         """The control topic, once it is there."""
         warnings = WarningThrottle()
         while not self._shutdown.begun:
-            presence = control.ensure(create_ok=True)
-            if presence.there:
+            check = control.ensure(create_ok=True)
+            if check.exists:
                 if warnings.over():
                     self._status.report("INFO", f"The control topic '{control.name}' is there now")
                 return control.describe()
-            if warnings.due(presence.warning):
-                self._status.report("WARN", f"{presence.warning} Trying again.")
+            if warnings.due(check.warning):
+                self._status.report("WARN", f"{check.warning} Trying again.")
             self._shutdown.wait(AGAIN_S)
         raise _StoppedError
 

@@ -20,7 +20,7 @@ from evertable.kafka.topics import describe, id_of
 
 TIMEOUT_S = 10.0
 
-_SETTINGS = {"cleanup.policy": "delete", "retention.ms": "-1"}  # the few messages there are tell how it came to this
+_SETTINGS = {"cleanup.policy": "delete", "retention.ms": "-1"}  # the few messages are the history of all swaps
 _BROKERS_CHOICE = -1
 _LOOK_AGAIN_S = 0.05
 _TO_THE_END = {
@@ -32,17 +32,17 @@ _TO_THE_END = {
 
 
 @dataclass(frozen=True)
-class Presence:
-    """Whether the control topic is there; ``warning`` says why not, and what to do."""
+class TopicCheck:
+    """Whether the control topic exists; if not, ``warning`` has the reason and the next step."""
 
-    there: bool
-    made: bool = False
+    exists: bool
+    created: bool = False
     warning: str = ""
 
 
 @dataclass(frozen=True)
 class Description:
-    """The topic as it is now; its id changes when it is deleted and made again (None: the broker tells none)."""
+    """The topic as it is now; its id changes when it is recreated, and is None if the broker has no ids."""
 
     id: str | None
     partitions: tuple[int, ...]
@@ -59,7 +59,7 @@ class ControlTopic:
         self._admin = Admin(kafka.for_librdkafka(Role.ADMIN))
 
     def describe(self, timeout_s: float | None = None) -> Description:
-        """TopicNotFoundError if there is none, and none is made by asking; KafkaUnreachableError."""
+        """Describes the topic without creating it; raises TopicNotFoundError or KafkaUnreachableError."""
         try:
             found = describe(self._admin, self.name, self._timeout_s if timeout_s is None else timeout_s)
         except KafkaException as problem:
@@ -67,15 +67,15 @@ class ControlTopic:
         self._admin.is_well()
         return Description(id_of(found), tuple(sorted(partition.id for partition in found.partitions)))
 
-    def ensure(self, create_ok: bool) -> Presence:
-        """Makes the topic if it is missing and that is allowed, with one partition; does not raise."""
+    def ensure(self, create_ok: bool) -> TopicCheck:
+        """Creates the topic with one partition if it is missing and ``create_ok``; does not raise."""
         try:
             self.describe()
         except TopicNotFoundError as missing:
-            return self._create() if create_ok else Presence(False, warning=str(missing))
+            return self._create() if create_ok else TopicCheck(False, warning=str(missing))
         except EvertableError as error:
-            return Presence(False, warning=str(error))
-        return Presence(True)
+            return TopicCheck(False, warning=str(error))
+        return TopicCheck(True)
 
     def read_all(self, after: Mapping[int, int]) -> list[ControlMessage]:
         """Reads all present messages from the given offsets on, in the order of ``in_order``.
@@ -105,7 +105,7 @@ class ControlTopic:
         finally:
             consumer.close()
 
-    def _create(self) -> Presence:
+    def _create(self) -> TopicCheck:
         topic = NewTopic(self.name, 1, _BROKERS_CHOICE, config=_SETTINGS)
         try:
             self._admin.ask(
@@ -114,24 +114,24 @@ class ControlTopic:
         except KafkaException as problem:
             error: KafkaError = problem.args[0]
             if error.code() == KafkaError.TOPIC_ALREADY_EXISTS:
-                return Presence(True)
+                return TopicCheck(True)
             why = f"{error.str()}."
             if error.code() in UNAUTHORIZED:
                 why = self._admin.explain(problem, self.name, "Create").sentences
             what = f"There is no control topic '{self.name}', and it cannot be made: {why}"
-            return Presence(False, warning=f"{what} Create it, or set control.enabled to false.")
+            return TopicCheck(False, warning=f"{what} Create it, or set control.enabled to false.")
         return self._seen()
 
-    def _seen(self) -> Presence:
+    def _seen(self) -> TopicCheck:
         """Brokers learn of a new topic a little later."""
         deadline = time.monotonic() + self._timeout_s
         while True:
             try:
                 self.describe()
-                return Presence(True, made=True)
+                return TopicCheck(True, created=True)
             except EvertableError as error:
                 if time.monotonic() > deadline:
-                    return Presence(False, made=True, warning=str(error))
+                    return TopicCheck(False, created=True, warning=str(error))
             time.sleep(_LOOK_AGAIN_S)
 
 
