@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from types import TracebackType
 from typing import Self, cast
 
 from confluent_kafka import OFFSET_BEGINNING, Message, TopicPartition
@@ -93,9 +92,7 @@ class ControlListener:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _run(self) -> None:
