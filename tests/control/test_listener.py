@@ -130,12 +130,12 @@ def test_a_topic_that_may_be_made(broker: EmbeddedBroker, produce: Produce, deli
     topic = control_topic(broker, f"c-{uuid.uuid4()}")
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
     with listener(topic, delivered, {0: 7}, create_ok=True):
-        wait_until(lambda: topic.ensure(create_ok=False).there)
+        wait_until(lambda: topic.ensure(create_ok=False).exists)
         first = topic.describe().id
         produce(topic.name, [b"0"])
         delivered.wait(b"0")
         admin.delete_topics([topic.name])[topic.name].result()
-        wait_until(lambda: topic.ensure(create_ok=False).there and topic.describe().id != first)
+        wait_until(lambda: topic.ensure(create_ok=False).exists and topic.describe().id != first)
         produce_to(broker.bootstrap)(topic.name, [b"1"])
         delivered.wait(b"0", b"1")
 
@@ -151,7 +151,7 @@ def test_a_recreated_topic(
     with listener(topic, delivered):
         delivered.wait(b"a", b"b", b"c")
         admin.delete_topics([topic.name])[topic.name].result()
-        wait_until(lambda: topic.ensure(create_ok=True).made)
+        wait_until(lambda: topic.ensure(create_ok=True).created)
         produce_to(broker.bootstrap)(topic.name, again)  # a producer of its own, that never knew the first one
         delivered.wait(b"a", b"b", b"c", *again)
         produce_to(broker.bootstrap)(topic.name, [b"last"])
@@ -165,7 +165,7 @@ def test_a_topic_that_was_recreated_while_no_listener_ran(
     topic = control_topic(broker, new_topic())
     first = topic.describe().id
     admin.delete_topics([topic.name])[topic.name].result()
-    wait_until(lambda: topic.ensure(create_ok=True).made)
+    wait_until(lambda: topic.ensure(create_ok=True).created)
     produce_to(broker.bootstrap)(topic.name, [b"0", b"1", b"2"])
     with listener(topic, delivered, {0: 2}, topic_id=first) as running:
         delivered.wait(b"0", b"1", b"2")
@@ -204,7 +204,7 @@ def test_the_broker_is_killed(
     """During the outage nothing arrives; nothing is delivered twice."""
     caplog.set_level(logging.INFO)
     topic = control_topic(own_broker, f"c-{uuid.uuid4()}")
-    assert topic.ensure(create_ok=True).made
+    assert topic.ensure(create_ok=True).created
     produce_to(own_broker.bootstrap)(topic.name, [b"0"])
     with listener(topic, delivered):
         delivered.wait(b"0")
@@ -220,7 +220,7 @@ def test_starting_without_a_broker(
 ) -> None:
     """The listener waits for it; closing does not."""
     topic = control_topic(own_broker, f"c-{uuid.uuid4()}")
-    assert topic.ensure(create_ok=True).made
+    assert topic.ensure(create_ok=True).created
     produce_to(own_broker.bootstrap)(topic.name, [b"0"])
     own_broker.kill()
     with listener(topic, delivered):
@@ -237,7 +237,7 @@ def test_a_topic_that_may_not_be_read(
 ) -> None:
     """The error is reported, and reading is retried until it is allowed."""
     topic = control_topic(own_broker, f"c-{uuid.uuid4()}")
-    assert topic.ensure(create_ok=True).made
+    assert topic.ensure(create_ok=True).created
     produce_to(own_broker.bootstrap)(topic.name, [b"0"])
     allow_only(own_broker, topic.name, AclOperation.DESCRIBE)
     with listener(topic, delivered):

@@ -14,7 +14,7 @@ from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
 from evertable.control.messages import ControlMessage
-from evertable.control.topic import ControlTopic, Presence
+from evertable.control.topic import ControlTopic, TopicCheck
 from evertable.errors import KafkaUnreachableError, TopicNotFoundError
 from evertable.kafka.properties import KafkaProperties
 
@@ -28,21 +28,21 @@ def places(messages: list[ControlMessage]) -> list[tuple[int, int]]:
 def test_a_missing_topic_is_made(broker: EmbeddedBroker, admin: AdminClient) -> None:
     """With one partition and for ever; the next time it is there."""
     topic = control_topic(broker, f"c-{uuid.uuid4()}")
-    assert topic.ensure(create_ok=True) == Presence(True, made=True)
+    assert topic.ensure(create_ok=True) == TopicCheck(True, created=True)
     assert topic.describe().partitions == (0,)
-    assert topic.ensure(create_ok=True) == Presence(True)
-    assert topic.ensure(create_ok=False) == Presence(True)
+    assert topic.ensure(create_ok=True) == TopicCheck(True)
+    assert topic.ensure(create_ok=False) == TopicCheck(True)
     asked = ConfigResource(ResourceType.TOPIC, topic.name)
     assert admin.describe_configs([asked])[asked].result()["retention.ms"].value == "-1"
 
 
 def test_a_missing_topic_that_is_not_to_be_made(own_broker: EmbeddedBroker) -> None:
-    """Is said, and not made by asking, on a broker that would."""
+    """It is reported, and not created by the request, even by a broker that creates topics."""
     topic = control_topic(own_broker, f"c-{uuid.uuid4()}")
     for _ in range(3):
-        presence = topic.ensure(create_ok=False)
-        assert (presence.there, presence.made) == (False, False)
-        assert f"has no topic '{topic.name}'" in presence.warning
+        check = topic.ensure(create_ok=False)
+        assert (check.exists, check.created) == (False, False)
+        assert f"has no topic '{topic.name}'" in check.warning
         with pytest.raises(TopicNotFoundError):
             topic.read_all({})
 
@@ -51,18 +51,18 @@ def test_a_topic_that_may_not_be_made(own_broker: EmbeddedBroker) -> None:
     """The caller is told what to do, and tries again."""
     topic = control_topic(own_broker, f"c-{uuid.uuid4()}")
     allow_only(own_broker, topic.name, AclOperation.DESCRIBE)
-    presence = topic.ensure(create_ok=True)
-    assert (presence.there, presence.made) == (False, False)
-    assert presence.warning.startswith(f"There is no control topic '{topic.name}', and it cannot be created: ")
-    assert presence.warning.endswith("Create it, or set control.enabled to false.")
+    check = topic.ensure(create_ok=True)
+    assert (check.exists, check.created) == (False, False)
+    assert check.warning.startswith(f"There is no control topic '{topic.name}', and it cannot be created: ")
+    assert check.warning.endswith("Create it, or set control.enabled to false.")
 
 
 def test_without_a_broker() -> None:
     """``ensure`` returns the error, the other methods raise it."""
     topic = ControlTopic(KafkaProperties.of({"bootstrap.servers": "127.0.0.1:1"}), "c", timeout_s=1)
-    presence = topic.ensure(create_ok=True)
-    assert not presence.there
-    assert "[KAFKA_UNREACHABLE] Kafka at 127.0.0.1:1 does not answer" in presence.warning
+    check = topic.ensure(create_ok=True)
+    assert not check.exists
+    assert "[KAFKA_UNREACHABLE] Kafka at 127.0.0.1:1 does not answer" in check.warning
     with pytest.raises(KafkaUnreachableError):
         topic.read_all({})
 
@@ -121,5 +121,5 @@ def test_ids_and_partitions(broker: EmbeddedBroker, new_topic: NewTopic, admin: 
     wait_until(lambda: topic.describe().partitions == (0, 1, 2))
     assert topic.describe().id == first.id
     admin.delete_topics([topic.name])[topic.name].result()
-    wait_until(lambda: topic.ensure(create_ok=True).made)  # there alone may still be the first one
+    wait_until(lambda: topic.ensure(create_ok=True).created)  # there alone may still be the first one
     assert topic.describe().id not in (first.id, None)

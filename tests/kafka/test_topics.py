@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import Any, cast
@@ -54,6 +55,9 @@ class FakeAdmin:
 
     def _next(self) -> object:
         return self._described.pop(0) if len(self._described) > 1 else self._described[0]
+
+    def ask(self, request: Callable[[Any], Any], _: float) -> Any:
+        return request(self.client)
 
     def explain(self, problem: KafkaException, topic: str, right: str = "Describe") -> EvertableError:
         return explain(problem.args[0], topic, self.servers, right=right)

@@ -8,13 +8,12 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from types import TracebackType
 from typing import Self, cast
 
 from confluent_kafka import OFFSET_BEGINNING, Message, TopicPartition
 
 from evertable.control.messages import ControlMessage
-from evertable.control.topic import ControlTopic, Presence, control_message
+from evertable.control.topic import ControlTopic, TopicCheck, control_message
 from evertable.errors import EvertableError, KafkaUnreachableError, NotAuthorizedError, TopicNotFoundError
 from evertable.kafka.consumer import GrouplessConsumer
 from evertable.kafka.errors import ErrorKind
@@ -93,9 +92,7 @@ class ControlListener:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _run(self) -> None:
@@ -155,11 +152,11 @@ class ControlListener:
             self._positions[message.partition] = message.offset + 1
 
     def _missing(self, error: TopicNotFoundError) -> None:
-        presence = self._topic.ensure(create_ok=True) if self._create_ok else Presence(False, warning=str(error))
-        if presence.made:
+        check = self._topic.ensure(create_ok=True) if self._create_ok else TopicCheck(False, warning=str(error))
+        if check.created:
             log.info("Created the control topic '%s'", self._topic.name)
-        if not presence.there:
-            self._warn_and_wait(presence.warning)
+        if not check.exists:
+            self._warn_and_wait(check.warning)
 
     def _warn_and_wait(self, what: str) -> None:
         if self._warnings.due(what):

@@ -18,7 +18,7 @@ from evertable.kafka.topics import Topic
 
 TIMEOUT_S = 10.0
 
-_SETTINGS = {"cleanup.policy": "delete", "retention.ms": "-1"}  # the few messages there are tell how it came to this
+_SETTINGS = {"cleanup.policy": "delete", "retention.ms": "-1"}  # the few messages are the history of all swaps
 _BROKERS_CHOICE = -1
 _TO_THE_END = {
     "isolation.level": "read_committed",
@@ -29,11 +29,11 @@ _TO_THE_END = {
 
 
 @dataclass(frozen=True)
-class Presence:
-    """Whether the control topic is there; ``warning`` says why not, and what to do."""
+class TopicCheck:
+    """Whether the control topic exists; if not, ``warning`` has the reason and the next step."""
 
-    there: bool
-    made: bool = False
+    exists: bool
+    created: bool = False
     warning: str = ""
 
 
@@ -51,15 +51,15 @@ class ControlTopic:
         """Returns the topic as it is now; TopicNotFoundError, KafkaUnreachableError. Never creates it."""
         return topics.find(self._admin, self.name, timeout_s=self._timeout_s if timeout_s is None else timeout_s)
 
-    def ensure(self, create_ok: bool) -> Presence:
-        """Makes the topic if it is missing and that is allowed, with one partition; does not raise."""
+    def ensure(self, create_ok: bool) -> TopicCheck:
+        """Creates the topic with one partition if it is missing and ``create_ok``; does not raise."""
         try:
             self.describe()
         except TopicNotFoundError as missing:
-            return self._create() if create_ok else Presence(False, warning=str(missing))
+            return self._create() if create_ok else TopicCheck(False, warning=str(missing))
         except EvertableError as error:
-            return Presence(False, warning=str(error))
-        return Presence(True)
+            return TopicCheck(False, warning=str(error))
+        return TopicCheck(True)
 
     def read_all(self, after: Mapping[int, int]) -> list[ControlMessage]:
         """Reads all present messages from the given offsets on, in the order of ``in_order``.
@@ -89,15 +89,15 @@ class ControlTopic:
         finally:
             consumer.close()
 
-    def _create(self) -> Presence:
+    def _create(self) -> TopicCheck:
         try:
             topics.create(self._admin, self.name, 1, _BROKERS_CHOICE, _SETTINGS, self._timeout_s)
         except TopicExistsError:
-            return Presence(True)
+            return TopicCheck(True)
         except EvertableError as error:
             what = f"There is no control topic '{self.name}', and it cannot be created: {error.sentences}"
-            return Presence(False, warning=f"{what} Create it, or set control.enabled to false.")
-        return Presence(True, made=True)
+            return TopicCheck(False, warning=f"{what} Create it, or set control.enabled to false.")
+        return TopicCheck(True, created=True)
 
 
 def control_message(message: Message) -> ControlMessage:

@@ -60,12 +60,12 @@ class Patience:
         """Returns once the control topic exists; it is created if that is allowed."""
         warnings = WarningThrottle()
         while not self._shutdown.begun:
-            presence = topic.ensure(create_ok=True)
-            if presence.there:
+            check = topic.ensure(create_ok=True)
+            if check.exists:
                 if warnings.over():
                     self._report("INFO", f"The control topic '{topic.name}' is there now")
                 return
-            if warnings.due(presence.warning):
-                self._report("WARN", f"{presence.warning} Trying again.")
+            if warnings.due(check.warning):
+                self._report("WARN", f"{check.warning} Trying again.")
             self._shutdown.wait(RETRY_S)
         raise StoppedError

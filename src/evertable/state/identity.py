@@ -6,8 +6,6 @@ recreated topic has the same name and other records.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -45,12 +43,6 @@ class Identity:
             for side, source in (("left", self.left), ("right", self.right))
         )
         return (left, right) if left and right else None
-
-    @property
-    def fingerprint(self) -> str:
-        """A short hash of the layout."""
-        text = json.dumps(dict(self.layout), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def mismatch(remembered: Identity, now: Identity) -> str | None:

@@ -68,7 +68,6 @@ class StateLog:
     ) -> None:
         self.topic = topic
         self.shutdown = shutdown or Shutdown()
-        self.servers = kafka.for_librdkafka(Role.ADMIN).get("bootstrap.servers", "")
         self._kafka = kafka
         self._trouble = ConnectionErrors(kafka.for_librdkafka(Role.ADMIN))
         self._replication = replication

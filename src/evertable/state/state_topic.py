@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
-from types import TracebackType
 from typing import NoReturn, Self
 
 import structlog
@@ -166,9 +165,7 @@ class StateTopic:
         self.open()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _refuse_if_running(self, reader: StateReader, wait_s: float) -> None:
