@@ -38,7 +38,7 @@ def test_a_port_in_use(tmp_path: Path) -> None:
         code, output, errors = serve(tmp_path, EVERTABLE_SERVER__PORT=str(port))
     assert (code, output) == (1, "")
     assert errors == (
-        f"[PORT_IN_USE] Port {port} is in use on 127.0.0.1. Stop what listens there, or choose another port "
+        f"[PORT_IN_USE] Port {port} is in use on 127.0.0.1. Stop what uses it, or choose another port "
         "(server.port or EVERTABLE_SERVER__PORT; 0 takes any).\n"
     )
 

@@ -100,10 +100,10 @@ def test_one_line_for_each_address_and_minute(caplog: pytest.LogCaptureFixture) 
     async def guess() -> None:
         tokens = WrongTokens(clock, sleeps)
         for _ in range(20):
-            await tokens.seen("192.0.2.7")
-        await tokens.seen("192.0.2.8")
+            await tokens.count("192.0.2.7")
+        await tokens.count("192.0.2.8")
         clock.now += 61
-        await tokens.seen("192.0.2.7")
+        await tokens.count("192.0.2.7")
         assert tokens.total == 22
 
     asyncio.run(guess())
@@ -124,7 +124,7 @@ def test_a_network_of_ipv6_counts_as_one_address(caplog: pytest.LogCaptureFixtur
     async def guess() -> None:
         tokens = WrongTokens(Clock(), sleeps)
         for last in range(5):
-            await tokens.seen(f"2001:db8::{last:x}")
+            await tokens.count(f"2001:db8::{last:x}")
 
     asyncio.run(guess())
     assert len(set(sleeps.seconds)) == 5
@@ -211,9 +211,9 @@ def test_the_summary_says_how_many(caplog: pytest.LogCaptureFixture) -> None:
     clock = Clock()
     junk = JunkConnections(clock)
     for _ in range(1_000):
-        junk.seen("192.0.2.7")
+        junk.count("192.0.2.7")
     clock.now += 60
-    junk.seen("192.0.2.9")
+    junk.count("192.0.2.9")
     assert [line.partition(". ")[0] for line in lines(caplog)] == [
         "A connection from 192.0.2.7 sent no valid HTTP request",
         "A connection from 192.0.2.9 sent no valid HTTP request, and 999 more did since the last such line",

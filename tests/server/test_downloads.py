@@ -112,7 +112,7 @@ def test_who_takes_nothing_is_given_up(
     stalled = stall(server)
     until_none_is_running(server)
     server.stop()
-    assert "The download of wide was given up: its client took nothing for 0.1 s." in caplog.text
+    assert "The download of wide was aborted: its client took nothing for 0.1 s." in caplog.text
     stalled.settimeout(60)
     taken = b""
     while piece := _rest(stalled):

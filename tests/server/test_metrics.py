@@ -92,7 +92,7 @@ def test_a_reader_that_fails(caplog: pytest.LogCaptureFixture) -> None:
 def test_names_that_are_none() -> None:
     """A misspelt one would never be missed."""
     for name in ("evertable_socket", "evertable_swap_seconds"):
-        with pytest.raises(ValueError, match="no metric that can be read"):
+        with pytest.raises(ValueError, match="there is no metric"):
             Metrics().read(name, lambda: 1)
 
 

@@ -59,7 +59,7 @@ def test_everything_but_health_needs_the_token(client: httpx.Client) -> None:
     assert client.post("/api/control", json={}).status_code == 401
     wrong = client.get("/api/tables", headers={"Authorization": "Bearer x"}).json()
     assert wrong["condition"] == "TOKEN_WRONG"
-    assert "Send what EVERTABLE_TOKEN or server.token was" in wrong["message"]
+    assert "Send the value that EVERTABLE_TOKEN or server.token had" in wrong["message"]
     assert client.get("/api/tables", headers=BEARER).status_code == 200
     assert client.get("/nope", headers=BEARER).status_code == 404
 
@@ -149,7 +149,7 @@ def test_headers_on_every_answer(client: httpx.Client, guarded: ServerThread) ->
 def test_failures_tell_nothing(client: httpx.Client, guarded: ServerThread, caplog: pytest.LogCaptureFixture) -> None:
     """The log has the stack, the answer has not."""
     answer = client.get("/broken", headers=BEARER)
-    message = "The server failed in a way it did not foresee; its log says how."
+    message = "The server failed unexpectedly. See its log for details."
     assert (answer.status_code, answer.json()) == (500, {"condition": "INTERNAL_ERROR", "message": message})
     guarded.stop()  # it logs after it has answered
     assert "Traceback" in caplog.text

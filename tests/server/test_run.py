@@ -81,7 +81,7 @@ def test_addresses_that_cannot_be_listened_on(serve: Serve, catalog: Catalog) ->
     """Are problems of the configuration, with their key."""
     for host, problem in [
         ("192.0.2.1", "server.host: cannot listen on 192.0.2.1"),
-        ("nowhere.invalid", "server.host: nowhere.invalid is no address of this machine"),
+        ("nowhere.invalid", "server.host: nowhere.invalid is not an address of this machine"),
     ]:
         with pytest.raises(ConfigError) as refused:
             serve(catalog, {"host": host, "token": "correct-horse-battery"})
@@ -151,7 +151,7 @@ def test_what_runs_with_the_application(serve: Serve, catalog: Catalog) -> None:
 
 
 def test_a_lifespan_that_fails(serve: Serve, catalog: Catalog, caplog: pytest.LogCaptureFixture) -> None:
-    """The server does not start, the log says why, and the port is free again."""
+    """The server does not start, see the log, and the port is free again."""
     seen: list[str] = []
 
     @contextlib.asynccontextmanager
@@ -160,7 +160,7 @@ def test_a_lifespan_that_fails(serve: Serve, catalog: Catalog, caplog: pytest.Lo
             raise ValueError("no hub today")
         yield
 
-    with pytest.raises(RuntimeError, match="the log says why"):
+    with pytest.raises(RuntimeError, match="see the log"):
         serve(catalog, lifespan=hub)
     assert "no hub today" in caplog.text
 
@@ -221,10 +221,10 @@ def test_certificates_that_do_not_fit(certificate: tuple[Path, Path], tmp_path: 
     for tls, problem in [
         (Tls(certificate="/nowhere/c.pem", key=key), "server.tls.certificate: /nowhere/c.pem cannot be read: No such"),
         (Tls(certificate=made, key="/nowhere/k.pem"), "server.tls.key: /nowhere/k.pem cannot be read: No such file"),
-        (Tls(certificate=made, key=key), "server.tls: certificate, key and key_password do not go together"),
+        (Tls(certificate=made, key=key), "server.tls: certificate, key and key_password do not match"),
         (Tls.model_validate({"certificate": made, "key": key, "key_password": "wrong-one"}), "server.tls: cert"),
-        (Tls(certificate=made, key=str(nonsense)), "server.tls: certificate, key and key_password do not go together"),
-        (Tls(certificate=str(nonsense), key=key), "server.tls: certificate, key and key_password do not go together"),
+        (Tls(certificate=made, key=str(nonsense)), "server.tls: certificate, key and key_password do not match"),
+        (Tls(certificate=str(nonsense), key=key), "server.tls: certificate, key and key_password do not match"),
     ]:
         with pytest.raises(ConfigError) as refused:
             tls_context(tls)

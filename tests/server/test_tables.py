@@ -170,7 +170,7 @@ def test_odd_columns(odd: httpx.Client) -> None:
         ("/api/tables/users_ui/rows?limit=٣", (400, "PARAMETER_INVALID", "The parameter 'limit' is not an integer")),
         ("/api/tables/users_ui/rows?offset=9007199254740992", (400, "PARAMETER_INVALID", "The parameter 'offset' is")),
         ("/api/tables/users_ui/rows?offset=" + "9" * 5000, (400, "PARAMETER_INVALID", "The parameter 'offset' is")),
-        ("/api/tables/users_ui/rows?newestFirst=yes", (400, "PARAMETER_INVALID", "The parameter 'newestFirst' is")),
+        ("/api/tables/users_ui/rows?newestFirst=yes", (400, "PARAMETER_INVALID", "The parameter 'newestFirst' has")),
         (
             "/api/tables/users_ui/rows?limit=1&limit=2",
             (400, "PARAMETER_INVALID", "The parameter 'limit' is given twice"),
@@ -193,11 +193,11 @@ def test_odd_columns(odd: httpx.Client) -> None:
         ("/api/tables/users_ui/rows?filter=" + "漢" * 2001, (400, "FILTER_TOO_LONG", "")),
         (
             "/api/tables/",
-            (404, "NOT_FOUND", "There is nothing at this address; GET /openapi.json lists"),
+            (404, "NOT_FOUND", "This address does not exist. GET /openapi.json lists"),
         ),
-        ("/api/tables/a%2Fb", (404, "NOT_FOUND", "There is nothing at this address")),
+        ("/api/tables/a%2Fb", (404, "NOT_FOUND", "This address does not exist")),
         ("/api/tables/.csv", (404, "TABLE_NOT_FOUND", "There is no table '.csv'")),
-        ("/", (404, "NOT_FOUND", "There is nothing at this address")),
+        ("/", (404, "NOT_FOUND", "This address does not exist")),
     ],
 )
 def test_refusals(reader: httpx.Client, address: str, expected: tuple[int, str, str]) -> None:

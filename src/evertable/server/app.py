@@ -1,4 +1,4 @@
-"""The server's application: every address, with the gate in front of all of them."""
+"""The server's application: every address, with the access rules in front of all of them."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from evertable.server.web_page import page_routes, paths_of
 from evertable.tables.catalog import Catalog
 
 QUICK_WORKERS = 2
-"""For status, metrics and plain pages, which must not wait behind sorts and filters."""
+"""Threads for status, metrics and plain pages, which must not wait behind sorts and filters."""
 
 Lifespan = Callable[[], AbstractAsyncContextManager[Any]]
 
 
 class App(Starlette):
-    """Starlette with the gate outside of everything, its error pages included."""
+    """Starlette inside the access middleware, which also covers Starlette's own error pages."""
 
     def __init__(self, rules: AccessRules, wrong_tokens: WrongTokens, **options: Any) -> None:
         super().__init__(**options)
         self._rules = rules
         self._wrong_tokens = wrong_tokens
-        self.router.default = _nothing_here
+        self.router.default = _not_found
         self.router.redirect_slashes = False
 
     def build_middleware_stack(self) -> ASGIApp:
@@ -62,12 +62,12 @@ def create_app(
     routes: Sequence[BaseRoute] = (),
     public: Sequence[str] = (),
 ) -> App:
-    """The application over ``catalog``.
+    """Returns the application over ``catalog``.
 
-    ``websocket`` is the endpoint of ``/ws``, and ``lifespan`` what runs as long as the application does (the hub).
-    ``control`` and ``rollback`` are the orchestrator's; without them these requests are refused. ``status`` is what it
-    adds to ``/api/status``, ``topics`` what could be wired.
-    ``metrics`` and ``workers`` are given where others use them too; the workers end with the application.
+    ``websocket`` is the endpoint of ``/ws``, and ``lifespan`` runs as long as the application does (the hub).
+    ``control`` and ``rollback`` are the orchestrator's; without them these requests are refused. ``status`` returns
+    what it adds to ``/api/status``, ``topics`` the topics that a control message can name.
+    ``metrics`` and ``workers`` are created unless they are shared; the workers end with the application.
     ``routes`` are more addresses, such as a web page's; ``public`` those of them that need no token.
     """
     metrics = metrics or Metrics()
@@ -109,7 +109,10 @@ def create_app(
 def create_live_app(
     catalog: Catalog, settings: Server, metrics: Metrics | None = None, **options: Any
 ) -> tuple[App, Hub]:
-    """The application over ``catalog``, and the hub that flips its names; ``options`` are those of ``create_app``."""
+    """Returns the application with the web page and WebSockets, and the hub that flips its names.
+
+    ``options`` are those of ``create_app``.
+    """
     hub = Hub(catalog, settings)
     sockets = Sockets(hub, settings.max_sockets)
     metrics = metrics or Metrics()
@@ -133,6 +136,6 @@ def create_live_app(
     return app, hub
 
 
-async def _nothing_here(scope: Scope, receive: Receive, send: Send) -> None:
-    """404, also for a WebSocket."""
+async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers with 404, also a WebSocket."""
     await response_to(Refusal(404, *ROUTING[404]))(scope, receive, send)

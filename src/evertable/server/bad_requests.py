@@ -1,4 +1,4 @@
-"""Counts wrong tokens and connections that speak no HTTP, logs them sparingly, and slows guessing down."""
+"""Counts wrong tokens and connections without valid HTTP, limits their log lines, and slows down guessing."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any
 log = logging.getLogger(__name__)
 
 MINUTE_S = 60.0
-MAX_ADDRESSES = 10_000  # remembered at once, the latest ones
+MAX_ADDRESSES = 10_000  # the latest ones are remembered
 FIRST_DELAY_S = 0.1  # after an address's first wrong token in a minute; each further one doubles it
-MAX_DELAY_S = 2.0  # less than a stop of the server waits for answers
-MAX_HELD = 256  # answers held back at once; a held one takes up no more than an idle connection
+MAX_DELAY_S = 2.0  # shorter than the server's shutdown waits for responses
+MAX_HELD = 256  # responses delayed at once; each costs as much as an idle connection
 
 UNKNOWN = "an unknown address"
 JUNK = "evertable.junk"
@@ -33,7 +33,7 @@ class MinuteCounts:
         return len(self._minutes)
 
     def add(self, key: str) -> tuple[int, int]:
-        """Counts an event: how many its minute has by now, and how many came after the first in the minute before."""
+        """Counts an event; returns how many its minute has, and how many the last minute had after its first."""
         now, missed = self._clock(), 0
         began, count = self._minutes.pop(key, (now, 0))
         if now - began >= MINUTE_S:
@@ -45,9 +45,9 @@ class MinuteCounts:
 
 
 class WrongTokens:
-    """Logs the first wrong token of each address in a minute, and delays the answers to all of them.
+    """Logs the first wrong token of each address in a minute, and delays the responses to all of them.
 
-    The right token is never delayed, whoever else guesses from the same address: behind a proxy all share one.
+    Requests with the right token are never delayed: behind a proxy they share an address with those that guess.
     """
 
     def __init__(
@@ -60,8 +60,8 @@ class WrongTokens:
         self._sleep = sleep
         self._held = 0
 
-    async def seen(self, address: str) -> None:
-        """Counts one, and returns when it may be answered."""
+    async def count(self, address: str) -> None:
+        """Counts a wrong token; returns when it may be answered."""
         self.total += 1
         source = _network(address)
         count, missed = self._counts.add(source)
@@ -77,13 +77,13 @@ class WrongTokens:
 
 
 class JunkConnections:
-    """Connections that sent something other than a valid request; they share one log line a minute."""
+    """Counts connections that sent no valid request; they share one log line a minute."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.total = 0
         self._counts = MinuteCounts(clock)
 
-    def seen(self, address: str) -> None:
+    def count(self, address: str) -> None:
         self.total += 1
         count, missed = self._counts.add("")
         if count == 1:
@@ -96,7 +96,7 @@ class JunkConnections:
 
 
 def _network(address: str) -> str:
-    """The address, or for IPv6 the /64 network, all of which is usually in one hand."""
+    """Returns the address, or for IPv6 its /64 network, which usually has one owner."""
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:
@@ -105,7 +105,7 @@ def _network(address: str) -> str:
 
 
 def report_junk(state: Mapping[str, Any], client: tuple[str, int] | None) -> None:
-    """Counts a connection, for a protocol; an application that is not ours has nothing to count with."""
+    """Counts a connection, if the application has a counter in its state."""
     junk: JunkConnections | None = state.get(JUNK)
     if junk is not None:
-        junk.seen(client[0] if client else UNKNOWN)
+        junk.count(client[0] if client else UNKNOWN)

@@ -1,4 +1,4 @@
-"""Sending an export: at the pace of the one who takes it, without holding up anybody else."""
+"""Sends exports as fast as each client takes them, without blocking other requests."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from evertable.tables.catalog import Catalog
 
 log = logging.getLogger(__name__)
 
-MAX_DOWNLOADS = 8  # each holds a snapshot, which keeps rows in memory that the table has left behind
-STALLED_S = 60  # a client that takes nothing for so long is given up
+MAX_DOWNLOADS = 8  # each keeps a snapshot in memory, with rows that the table has dropped since
+STALLED_S = 60  # the download of a client that takes nothing for so long is aborted
 
 
 class Downloads:
-    """The exports under way, of which there are at most ``limit``. One client leaves one of these places to others."""
+    """The exports in progress, of which there are at most ``limit``; one client leaves a place to others."""
 
     def __init__(self, workers: Workers, limit: int = MAX_DOWNLOADS, stalled_s: float = STALLED_S) -> None:
         self._workers = workers
@@ -43,9 +43,9 @@ class Downloads:
         client: str | None = None,
         wait_s: float | None = None,
     ) -> Response:
-        """The answer with the whole export; it reads from a snapshot that is taken now."""
+        """Returns the response with the whole export, which reads from a snapshot taken now."""
         if self.running >= self._limit:
-            message = f"{self._limit} exports are being downloaded, which is the most at once."
+            message = f"{self._limit} exports are being downloaded, which is the limit. Try again later."
             raise Refused(503, "TOO_MANY_EXPORTS", message, RETRY_AFTER)
         if client is not None and self._busy[client] >= self._share:
             message = f"{self._share} exports are being downloaded from this address, which is the most at once."
@@ -72,7 +72,7 @@ class Downloads:
                 del self._busy[client]
 
     async def send(self, pieces: Iterator[bytes], table: str, client: str | None, receive: Receive, send: Send) -> None:
-        """Sends piece after piece; ends early, without an end of file, if nobody takes them."""
+        """Sends piece after piece; stops without an end of file if the client disconnects or stalls."""
         leaving = asyncio.create_task(disconnected(receive))
         try:
             while not leaving.done():
@@ -82,13 +82,13 @@ class Downloads:
                 if piece is None:
                     return
         except TimeoutError:
-            log.warning("The download of %s was given up: its client took nothing for %s s.", table, self._stalled_s)
+            log.warning("The download of %s was aborted: its client took nothing for %s s.", table, self._stalled_s)
         finally:
             leaving.cancel()
 
 
 class _Download(Response):
-    """One export as an answer; it counts as running until it is sent."""
+    """The response with one export; it counts as running until it is sent."""
 
     def __init__(self, downloads: Downloads, extract: Extract, format: Format, client: str | None) -> None:  # noqa: A002
         super().__init__(headers={"Content-Disposition": _attachment(f"{extract.table}.{format}")})
@@ -97,7 +97,7 @@ class _Download(Response):
         self._format = format
         self._client = client
         self.headers["Content-Type"] = format.media_type
-        del self.headers["Content-Length"]  # it is not known
+        del self.headers["Content-Length"]  # not known in advance
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -112,6 +112,6 @@ class _Download(Response):
 
 
 def _attachment(name: str) -> str:
-    """For names of any characters (RFC 6266), and a plain one for clients that do not know that."""
+    """Returns a header with the name in full (RFC 6266), and in ASCII for clients that do not know that."""
     plain = "".join(char if char.isascii() and char not in '"\\%' else "_" for char in name)
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"

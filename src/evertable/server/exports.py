@@ -1,4 +1,4 @@
-"""Whole tables as files: CSV and Arrow, made piece by piece from a snapshot, so that no file is ever held whole."""
+"""Whole tables as files: CSV and Arrow, encoded piece by piece from a snapshot, so that no file is held in memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from evertable.tables.pieces import Check, never
 from evertable.tables.table import Slots, Snapshot, schema_of
 from evertable.views.query import Query, columns_of
 
-PIECE_BYTES = 256 * 1024  # what a piece has, give or take; one per download is in memory
+PIECE_BYTES = 256 * 1024  # about the size of a piece; each download has one in memory
 
 
 class Format(StrEnum):
@@ -36,7 +36,7 @@ class Format(StrEnum):
 
 @dataclass(frozen=True)
 class Extract:
-    """The rows that a view lets through, in its order, of a table at one moment."""
+    """The rows of a view of a table at one moment."""
 
     table: str
     stamp: Stamp
@@ -58,11 +58,11 @@ class Extract:
         return cls(name, stamp, columns, snapshot, query.order(snapshot, check), places, keeps_formulas(pairs))
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yields as many rows at a time as fit into a piece."""
+        """Yields the rows, as many at a time as fit into a piece."""
         return batches(self.snapshot, self.slots, self.places, max_bytes=PIECE_BYTES)
 
-    def pieces(self, format: Format) -> Iterator[bytes]:  # noqa: A002 - that is what it is
-        """The file, in pieces."""
+    def pieces(self, format: Format) -> Iterator[bytes]:  # noqa: A002
+        """Yields the file in pieces."""
         encoder = _ENCODERS[format](self)
         yield encoder.head()
         for batch in self.batches():
@@ -77,14 +77,14 @@ class Encoder(Protocol):
 
 
 class CsvEncoder:
-    """RFC 4180, in UTF-8: values as in JSON, a null is empty and an empty text is ``""``.
+    """Encodes CSV (RFC 4180, UTF-8): values as in JSON, a null is empty, and an empty text is ``""``.
 
     A text that a spreadsheet would run as a formula gets an apostrophe in front, unless the export keeps formulas.
     """
 
     def __init__(self, extract: Extract) -> None:
         self._columns = extract.columns
-        self._texts = _quoted if extract.keeps_formulas else _defused
+        self._texts = _quoted if extract.keeps_formulas else _escaped
 
     def head(self) -> bytes:
         names = pa.array([column.name for column in self._columns], pa.large_string())
@@ -98,40 +98,40 @@ class CsvEncoder:
         return b""
 
     def _cells(self, array: pa.Array, column: Column) -> pa.Array:
-        """A column's values as they stand between the commas; nulls stay nulls."""
+        """Returns a column's values as CSV cells; nulls stay nulls."""
         match column.type.kind:
             case Kind.STRING:
                 return self._texts(array.cast(pa.large_string()))
-            case Kind.JSON:  # which begins like a formula only where it is a negative number
+            case Kind.JSON:  # begins like a formula only if it is a negative number
                 return _quoted(array.cast(pa.large_string()))
             case Kind.BOOLEAN | Kind.INT | Kind.LONG:
                 return array.cast(pa.large_string())
-        return _spelled(array, column)
+        return _json_texts(array, column)
 
 
-def _spelled(array: pa.Array, column: Column) -> pa.Array:
-    """Values that Arrow would spell in another way than JSON."""
+def _json_texts(array: pa.Array, column: Column) -> pa.Array:
+    """Returns values as texts where Arrow's differ from JSON's."""
     values = [value for (value,) in rows_of(pa.RecordBatch.from_arrays([array], ["value"]), [column])]
     if column.type.kind in (Kind.FLOAT, Kind.DOUBLE):
-        spelled = orjson.dumps(values)[1:-1].decode().split(",") if values else []
-        values = [None if text == "null" else text for text in spelled]
+        texts = orjson.dumps(values)[1:-1].decode().split(",") if values else []
+        values = [None if text == "null" else text for text in texts]
     return pa.array(values, pa.large_string())
 
 
-def _defused(texts: pa.Array) -> pa.Array:
-    """As ``_quoted``, with an apostrophe before what a spreadsheet would run: ``=1+1`` becomes ``'=1+1``."""
+def _escaped(texts: pa.Array) -> pa.Array:
+    """Quotes texts, with an apostrophe before those that a spreadsheet would run: ``=1+1`` becomes ``'=1+1``."""
     harmless = _joined(_APOSTROPHE, texts)
     return _quoted(pc.if_else(pc.match_substring_regex(texts, _FORMULA), harmless, texts))
 
 
 def _quoted(texts: pa.Array) -> pa.Array:
-    """In quotes where a reader would take the text for something else: several cells or lines, a null, a blank."""
+    """Puts quotes around texts that a reader would misread: several cells or lines, a null, outer blanks."""
     inside = _joined(_QUOTE, pc.replace_substring(texts, '"', '""'), _QUOTE)
     return pc.if_else(pc.match_substring_regex(texts, r'^$|^\s|\s$|[",\r\n]'), inside, texts)  # null where texts are
 
 
 def _joined(*parts: pa.Array, between: str = "") -> pa.Array:
-    """The parts' texts side by side, row by row; a null is nothing."""
+    """Concatenates texts row by row; a null counts as empty."""
     separator = pa.scalar(between, pa.large_string())
     return pc.binary_join_element_wise(*parts, separator, null_handling="replace", null_replacement="")
 
@@ -143,7 +143,7 @@ _LINE_END = pa.scalar("\r\n", pa.large_string())
 
 
 def _text(lines: pa.Array) -> memoryview:
-    """All lines, one behind the other, as they lie in memory."""
+    """Returns the memory that holds all lines one after the other."""
     _, offsets, text = lines.buffers()
     starts = memoryview(offsets).cast("q")
     begin, end = starts[lines.offset], starts[lines.offset + len(lines)]
@@ -151,7 +151,7 @@ def _text(lines: pa.Array) -> memoryview:
 
 
 class ArrowEncoder:
-    """An Arrow IPC stream. Its schema says where the rows are from; each column's metadata has Evertable's type."""
+    """Encodes an Arrow IPC stream. Its metadata has the origin of the rows, and Evertable's type of each column."""
 
     def __init__(self, extract: Extract) -> None:
         fields = [

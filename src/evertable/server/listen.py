@@ -1,4 +1,4 @@
-"""Where the server listens: sockets on its address, and its certificate."""
+"""The server's listening sockets and its TLS certificate."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from evertable.config.server import Server, Tls
 from evertable.errors import ConfigError, PortInUseError
 
 BACKLOG = 2048
-_ATTEMPTS = 20  # to find one port that is free on each of a name's addresses
+_ATTEMPTS = 20  # to find a port that is free on all addresses of a name
 
 _NOT_HERE = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errno.EPROTONOSUPPORT})
 
 
 def listeners(host: str, port: int) -> list[socket.socket]:
-    """Listening sockets on every address of ``host``, all on one port; any free one for port 0."""
+    """Returns listening sockets on every address of ``host``, all on one port; port 0 chooses a free one."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
-        raise _unusable("host", f"{host} is no address of this machine: {error.strerror}") from None
+        raise _unusable("host", f"{host} is not an address of this machine: {error.strerror}") from None
     addresses = list(dict.fromkeys((family, address[0]) for family, _, _, _, address in found))
     for attempt in range(_ATTEMPTS):
         try:
@@ -43,7 +43,7 @@ def _bound(addresses: Sequence[tuple[int, str | int]], host: str, port: int) -> 
             try:
                 sockets.append(_listening(family, str(address), port))
             except OSError as error:
-                if error.errno not in _NOT_HERE:  # a name may have addresses of a kind that is switched off
+                if error.errno not in _NOT_HERE:  # a name may have IPv6 addresses although IPv6 is disabled
                     raise
                 missing = error
             else:
@@ -54,9 +54,7 @@ def _bound(addresses: Sequence[tuple[int, str | int]], host: str, port: int) -> 
         for bound in sockets:
             bound.close()
         if error.errno == errno.EADDRINUSE:
-            step = (
-                "Stop what listens there, or choose another port (server.port or EVERTABLE_SERVER__PORT; 0 takes any)."
-            )
+            step = "Stop what uses it, or choose another port (server.port or EVERTABLE_SERVER__PORT; 0 takes any)."
             raise PortInUseError(f"Port {port} is in use on {host}.", step) from None
         key = "host" if error.errno in _NOT_HERE else "port"
         raise _unusable(key, f"cannot listen on {host}, port {port}: {error.strerror}") from None
@@ -66,9 +64,9 @@ def _bound(addresses: Sequence[tuple[int, str | int]], host: str, port: int) -> 
 def _listening(family: int, address: str, port: int) -> socket.socket:
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # closed connections do not count
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # ignores connections that were closed
         if family == socket.AF_INET6:
-            listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)  # the other kind has a socket of its own
+            listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)  # IPv4 has a socket of its own
         listening.bind((address, port))
         listening.listen(BACKLOG)
         listening.setblocking(False)
@@ -79,7 +77,7 @@ def _listening(family: int, address: str, port: int) -> socket.socket:
 
 
 def tls_context(tls: Tls) -> ssl.SSLContext:
-    """What TLS needs of the certificate files; ConfigError says which of them is wrong, never what is in it."""
+    """Loads the certificate; ConfigError names the file that is wrong, never its content."""
     for key, path in (("certificate", tls.certificate), ("key", tls.key)):
         try:
             Path(path).read_bytes()
@@ -91,13 +89,13 @@ def tls_context(tls: Tls) -> ssl.SSLContext:
     try:
         context.load_cert_chain(tls.certificate, tls.key, _password(tls.key_password))
     except (ssl.SSLError, ValueError, OSError) as error:
-        reason = getattr(error, "reason", None) or "not understood"
-        raise _unusable("tls", f"certificate, key and key_password do not go together ({reason})") from None
+        reason = getattr(error, "reason", None) or "not readable"
+        raise _unusable("tls", f"certificate, key and key_password do not match ({reason})") from None
     return context
 
 
 def _password(secret: SecretStr | None) -> Callable[[], str]:
-    # Always given: without one OpenSSL would ask at the terminal.
+    # Without a callback OpenSSL would ask at the terminal.
     return lambda: "" if secret is None else secret.get_secret_value()
 
 
@@ -106,7 +104,7 @@ def _unusable(key: str, what: str) -> ConfigError:
 
 
 def address_of(settings: Server, port: int) -> str:
-    """What to put into a browser, or into a client."""
+    """Returns the URL for browsers and clients."""
     scheme = "http" if settings.tls is None else "https"
     host = {"0.0.0.0": "localhost", "::": "localhost"}.get(settings.host, settings.host)  # noqa: S104 - not a bind
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"

@@ -1,11 +1,11 @@
-"""What the server counts, for Prometheus: each metric is defined here, and its owner says how to read it.
+"""The server's metrics for Prometheus: each is defined here, and its owner registers a function that reads it.
 
-Most are read at the moment of a scrape, so that counting costs their owners nothing but a number they keep anyway::
+Most are read during a scrape, so that counting costs their owners only a number that they keep anyway::
 
     metrics.read("evertable_sockets", lambda: len(hub.sockets))
     metrics.read("evertable_frames_sent_total", lambda: {("page",): hub.pages, ("patch",): hub.patches})
 
-A metric without an owner yet has no samples. Readers are called on a worker thread.
+A metric without a reader has no samples. Readers are called on a worker thread.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Metric:
-    """One metric: its name as Prometheus shows it, and a sentence about it."""
+    """One metric: its name as Prometheus shows it, and its meaning."""
 
     name: str
     kind: Kind
@@ -87,21 +87,21 @@ class Metrics(Collector):
         ProcessCollector(registry=self._registry)  # memory, CPU time, open files, start
 
     def read(self, name: str, reader: Reader) -> Callable[[], None]:
-        """Asks ``reader`` at every scrape: a number, or numbers by label values; what several say is added up.
+        """Registers a function that returns a number, or numbers by label values; several readers are summed.
 
-        Returns how to end that. A counter's owner should last as long as the server, or its count falls.
+        Returns a function that removes it. A counter's reader should last as long as the server, or the count falls.
         """
         if name not in _BY_NAME or _BY_NAME[name].kind is Kind.HISTOGRAM:
-            raise ValueError(f"no metric that can be read is called {name}")
+            raise ValueError(f"there is no metric {name} that can be read")
         self._readers[name].append(reader)
         return lambda: self._readers[name].remove(reader)
 
     def swapped(self, result: str, seconds: float) -> None:
-        """A swap ended: ``published``, ``failed``, ``held``, ``superseded`` or ``rolled_back``."""
+        """Counts a swap that ended: ``published``, ``failed``, ``held``, ``superseded`` or ``rolled_back``."""
         self._swaps.labels(result).observe(seconds)
 
     def text(self) -> bytes:
-        """Everything, in Prometheus' text format."""
+        """Returns all metrics in Prometheus' text format."""
         return generate_latest(self._registry)
 
     def describe(self) -> Iterable[Family]:
@@ -118,20 +118,20 @@ class Metrics(Collector):
         sums: dict[Labels, float] = defaultdict(float)
         for reader in tuple(self._readers[metric.name]):
             try:
-                said = reader()
+                value = reader()
             except Exception:
                 log.exception("The metric %s could not be read.", metric.name)
                 continue
-            by_labels: Iterable[tuple[Labels, float]] = said.items() if isinstance(said, Mapping) else [((), said)]
-            for labels, value in by_labels:
-                sums[labels] += value
+            by_labels: Iterable[tuple[Labels, float]] = value.items() if isinstance(value, Mapping) else [((), value)]
+            for labels, number in by_labels:
+                sums[labels] += number
         for labels, value in sums.items():
             family.add_metric(list(labels), value)
         return family
 
 
 def watch_catalog(metrics: Metrics, catalog: Catalog) -> None:
-    """Reads the tables' metrics off the catalog."""
+    """Registers the metrics of the catalog's tables."""
 
     def shown() -> Mapping[str, Table]:
         return catalog.current.tables

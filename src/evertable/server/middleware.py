@@ -1,4 +1,4 @@
-"""The gate: in front of everything the server offers, it lets requests in or not, and dresses the answers."""
+"""Middleware in front of all addresses: refuses requests by the access rules, and adds headers to all responses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HEADERS = {
         "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
 }
-"""On every answer."""
+"""Headers of every response."""
 
 HSTS = "max-age=31536000"
 
@@ -40,43 +40,43 @@ class AccessMiddleware:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        asked = RequestHead(
+        request = RequestHead(
             path=scope["path"],
             headers=scope["headers"],
             method=scope.get("method", "GET"),
             websocket=scope["type"] == "websocket",
             secure=scope["scheme"] in ("https", "wss"),
         )
-        dressed = self._dressing(asked, send)
-        if refusal := self._rules.refusal(asked):
+        sending = self._with_headers(request, send)
+        if refusal := self._rules.refusal(request):
             if refusal.condition == "TOKEN_WRONG":
-                await self._wrong_tokens.seen(scope["client"][0] if scope.get("client") else UNKNOWN)
-            await response_to(refusal)(scope, receive, dressed)
-        elif asked.is_preflight:
-            await _PREFLIGHT(scope, receive, dressed)
+                await self._wrong_tokens.count(scope["client"][0] if scope.get("client") else UNKNOWN)
+            await response_to(refusal)(scope, receive, sending)
+        elif request.is_preflight:
+            await _PREFLIGHT(scope, receive, sending)
         else:
-            await self._app(scope, receive, dressed)
+            await self._app(scope, receive, sending)
 
-    def _dressing(self, asked: RequestHead, send: Send) -> Send:
-        foreign = self._rules.foreign(asked)
+    def _with_headers(self, request: RequestHead, send: Send) -> Send:
+        allowed_origin = self._rules.allowed_origin(request)
 
-        async def dressed(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] in _STARTS:
                 headers = MutableHeaders(raw=list(message.get("headers", ())))
                 for name, value in HEADERS.items():
-                    headers.setdefault(name, value)  # the page brings a policy of its own
-                if asked.path.startswith("/api/"):
+                    headers.setdefault(name, value)  # the web page has its own policy
+                if request.path.startswith("/api/"):
                     headers["Cache-Control"] = "no-store"
-                if asked.secure and not asked.to_loopback:  # browsers would hold other ports of localhost to it
+                if request.secure and not request.to_loopback:  # browsers would apply it to other ports of localhost
                     headers["Strict-Transport-Security"] = HSTS
-                if foreign is not None:
-                    headers["Access-Control-Allow-Origin"] = foreign
+                if allowed_origin is not None:
+                    headers["Access-Control-Allow-Origin"] = allowed_origin
                     headers["Access-Control-Expose-Headers"] = "Content-Disposition, Retry-After"
                     headers.add_vary_header("Origin")
                 message = {**message, "headers": headers.raw}
             await send(message)
 
-        return dressed
+        return send_with_headers
 
 
 _PREFLIGHT = Response(

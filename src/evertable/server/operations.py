@@ -26,16 +26,16 @@ from evertable.tables.catalog import Catalog
 from evertable.views.view import View
 
 Control = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
-"""Takes a control message and tells what became of it; an ``EvertableError`` says why it is refused."""
+"""Handles a control message and returns its result; raises EvertableError if it is refused."""
 Rollback = Callable[[], Awaitable[Mapping[str, Any]]]
 Topics = Callable[[], Awaitable[Mapping[str, Sequence[str]]]]
-"""The topics there are, by the key of a control message that takes them."""
+"""Returns the topics that each key of a control message can name."""
 
 STATUS = "orchestrator_status"
 
 
 class Operations:
-    """The operators' addresses. Without an orchestrator nothing can be controlled: 503 ``CONTROL_DISABLED``."""
+    """The addresses for operators. Without an orchestrator, control is refused with 503 ``CONTROL_DISABLED``."""
 
     def __init__(
         self,
@@ -73,8 +73,8 @@ class Operations:
 
     async def status(self, request: Request) -> Response:
         check_names(request.query_params.multi_items(), ())
-        said = await self._workers.run(lambda _check: status_of(self._catalog, self._max_memory_mb))
-        return json_response({**said, **self._more()})
+        status = await self._workers.run(lambda _check: status_of(self._catalog, self._max_memory_mb))
+        return json_response({**status, **self._more()})
 
     async def topics(self, request: Request) -> Response:
         check_names(request.query_params.multi_items(), ())
@@ -123,7 +123,7 @@ def openapi_document(max_page: int = Server.model_fields["max_page"].default) ->
 
 
 def status_of(catalog: Catalog, max_memory_mb: int | None = None) -> dict[str, Any]:
-    """All that an operator wants to see at once."""
+    """Returns the state of the server for operators."""
     current = catalog.current
     held = {name: table.nbytes for name, table in current.tables.items()}
     return {
@@ -147,7 +147,7 @@ def _status_row(catalog: Catalog) -> dict[str, Any] | None:
 
 
 def resident_bytes() -> int:
-    """The memory that this process holds; where the system does not tell, the most it ever held."""
+    """Returns the memory of this process; its peak where the system does not report the current size."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
     except OSError:
@@ -155,5 +155,5 @@ def resident_bytes() -> int:
 
 
 def _disabled() -> Refused:
-    message = "Nothing can be controlled here: this server runs without an orchestrator."
+    message = "This server has no orchestrator, so it accepts no control requests."
     return Refused(503, "CONTROL_DISABLED", message)

@@ -1,4 +1,4 @@
-"""Reading tables for one request: pages of rows, and what is known of each table."""
+"""Reads tables for one request: pages of rows, and a summary of each table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ QUICK_ROWS = 1_000
 
 
 def find(catalog: Catalog, name: str) -> tuple[Publication, Table]:
-    """The table that is public under ``name`` now, and the publication it belongs to."""
+    """Returns the table behind a public name, and the publication that it belongs to."""
     current = catalog.current
     if (table := current.tables.get(name)) is not None:
         return current, table
@@ -32,14 +32,14 @@ def find(catalog: Catalog, name: str) -> tuple[Publication, Table]:
     raise TableNotFoundError(f"There is no table '{name}'; there are {', '.join(catalog.names)}.")
 
 
-def about(catalog: Catalog, name: str) -> dict[str, Any]:
-    """A table's columns, where it stands and how many rows it has."""
+def table_info(catalog: Catalog, name: str) -> dict[str, Any]:
+    """Returns a table's columns, version and number of rows."""
     current, table = find(catalog, name)
     return {**_summary(current, name), "columns": described(table.columns)}
 
 
 def overview(catalog: Catalog) -> list[dict[str, Any]]:
-    """All public names, those without a table yet included."""
+    """Returns a summary of each public name, including those without a table yet."""
     current = catalog.current
     return [_summary(current, name) for name in catalog.names]
 
@@ -62,14 +62,14 @@ def described(columns: Sequence[Column]) -> list[dict[str, str]]:
 
 
 def is_quick(pairs: Pairs) -> bool:
-    """Whether the parameters ask for few rows in order of arrival, which needs no sort and no filter."""
+    """Whether the parameters describe a small page without sort and filter."""
     given = {name: value for name, value in pairs if value}
     limit = given.get("limit", "0")
     return not given.keys() & {"sort", "filter"} and limit.isdecimal() and len(limit) < 16 and int(limit) <= QUICK_ROWS
 
 
-def page(catalog: Catalog, name: str, pairs: Pairs, max_page: int, check: Check = never) -> bytes:
-    """The rows that the parameters ask for, as JSON, all of one version; ``check`` is called between steps."""
+def read_page(catalog: Catalog, name: str, pairs: Pairs, max_page: int, check: Check = never) -> bytes:
+    """Returns the page that the parameters describe as JSON, all rows of one version; calls ``check`` between steps."""
     current, table = find(catalog, name)
     view = view_of(pairs, table.columns, max_page)
     query = Query.parse(view).bind(table.columns)

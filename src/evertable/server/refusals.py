@@ -1,4 +1,4 @@
-"""What a request that cannot be met is answered with: a status and ``{"condition", "message"}``."""
+"""Responses to refused and failed requests: a status and ``{"condition", "message"}``."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ STATUSES = {
     "CONTROL_READ_ONLY": 403,
     "NOTHING_BEFORE": 409,
 }
-"""By condition, where it is not 400 for what a viewer asked for and 500 for what went wrong here."""
+"""Statuses by condition; others have 400 for an invalid request and 500 for a failure of the server."""
 
 RETRY_AFTER = (("Retry-After", "2"),)  # seconds
 
 ROUTING = {
-    404: ("NOT_FOUND", "There is nothing at this address; GET /openapi.json lists what there is."),
-    405: ("METHOD_NOT_ALLOWED", "This address does not take this method."),
+    404: ("NOT_FOUND", "This address does not exist. GET /openapi.json lists all addresses."),
+    405: ("METHOD_NOT_ALLOWED", "This address does not support this method."),
 }
 
 
-class Refused(Exception):  # noqa: N818 - it carries an answer
+class Refused(Exception):  # noqa: N818 - it is a response, not a failure
     """Ends a request with a refusal."""
 
     def __init__(self, status: int, condition: str, message: str, headers: tuple[tuple[str, str], ...] = ()) -> None:
@@ -45,26 +45,26 @@ def json_response(content: object, status: int = 200, headers: Mapping[str, str]
 
 
 def response_to(refusal: Refusal, **more: Any) -> Response:
-    """The answer; sent to a WebSocket that is not accepted yet, it refuses it."""
+    """Returns the response; sent to a WebSocket before it is accepted, it refuses it."""
     body = {"condition": refusal.condition, "message": refusal.message, **more}
     return json_response(body, refusal.status, dict(refusal.headers))
 
 
 HANDLED = (Refused, ClientDisconnect, EvertableError, HTTPException, Exception)
-"""What ``answer`` answers."""
+"""The exceptions that ``answer`` turns into responses."""
 
 
 def answer(_request: Request, error: Exception) -> Response:
-    """The answer to a request that ended with ``error``. Of what nobody foresaw the log has the details, not this."""
+    """Returns the response to a request that raised ``error``; details of unexpected errors are only in the log."""
     match error:
         case Refused():
             return response_to(error.refusal)
-        case ClientDisconnect():  # nobody reads this; without it, each half request would log a traceback
+        case ClientDisconnect():  # not read by anyone, but without it each incomplete request would log a traceback
             return response_to(Refusal(400, "BODY_INVALID", "The connection ended before the body did."))
-        case HTTPException(status_code=status):  # what routing finds
+        case HTTPException(status_code=status):  # raised by the router
             condition, message = ROUTING.get(status, ("REQUEST_INVALID", str(error.detail)))
             return response_to(Refusal(status, condition, message, tuple((error.headers or {}).items())))
-        case EvertableError():  # raised on purpose: the texts are for people and hold no secrets
+        case EvertableError():  # raised on purpose: its text is for people and holds no secrets
             kinds = (getattr(kind, "condition", "") for kind in type(error).__mro__)
             known = next((STATUSES[condition] for condition in kinds if condition in STATUSES), None)
             status = known or (400 if isinstance(error, RequestError) else 500)
@@ -72,5 +72,5 @@ def answer(_request: Request, error: Exception) -> Response:
             position = getattr(error, "position", None)
             more = {} if position is None else {"position": position}
             return response_to(Refusal(status, error.condition, message_of(error), headers), **more)
-    message = "The server failed in a way it did not foresee; its log says how."
+    message = "The server failed unexpectedly. See its log for details."
     return response_to(Refusal(500, "INTERNAL_ERROR", message))

@@ -18,7 +18,7 @@ from evertable.schema.columns import Column
 from evertable.server.refusals import Refused
 from evertable.views.view import View
 
-SHAPE = ("columns", "sort", "filter", "newestFirst")  # of pages and exports
+SHAPE = ("columns", "sort", "filter", "newestFirst")  # parameters of pages and exports
 CSV = (*SHAPE, "formulas")
 PAGE = (*SHAPE, "offset", "limit")
 
@@ -88,7 +88,7 @@ _CLOSE = (("Connection", "close"),)  # the rest of the body is not read
 
 
 def check_names(pairs: Pairs, known: Collection[str]) -> None:
-    """Refuses parameters that are not known, or are given twice without being lists."""
+    """Refuses unknown parameters, and those given twice that are not lists."""
     seen: set[str] = set()
     for name, _ in pairs:
         if name not in known:
@@ -100,27 +100,29 @@ def check_names(pairs: Pairs, known: Collection[str]) -> None:
 
 
 def view_of(pairs: Pairs, columns: Sequence[Column], max_page: int = MAX_INTEGER) -> View:
-    """The view that the parameters mean for a table with these columns; what is empty counts as not given."""
+    """Returns the view that the parameters describe; an empty parameter counts as not given."""
     given = {name: value for name, value in pairs if value}
     names = {column.name for column in columns}
     shown = tuple(_split([value for name, value in pairs if name == "columns" and value], names))
     sort = tuple(_split([value for name, value in pairs if name == "sort" and value], names, "-"))
     offset, limit = _count(given, "offset", 0), _count(given, "limit", min(View.limit, max_page))
     if limit > max_page:
-        raise PageTooLargeError(f"A page has at most {max_page} rows, not {limit}.", "Ask for several, or for .csv.")
+        raise PageTooLargeError(
+            f"A page has at most {max_page} rows, not {limit}.", "Request several pages, or export the table as .csv."
+        )
     return View(shown or None, sort, given.get("filter", ""), offset, limit, _truth(given, "newestFirst"))
 
 
 def keeps_formulas(pairs: Pairs) -> bool:
-    """Whether an export leaves texts as they are that a spreadsheet would run as formulas."""
+    """Whether an export leaves texts unchanged that a spreadsheet would run as formulas."""
     wanted = next((value for name, value in pairs if name == "formulas" and value), "escaped")
     if wanted not in ("escaped", "raw"):
-        raise _wrong("The parameter 'formulas' is neither escaped nor raw.")
+        raise _wrong("The parameter 'formulas' has to be escaped or raw.")
     return wanted == "raw"
 
 
 def _split(values: Iterable[str], names: Collection[str], mark: str = "") -> Iterable[str]:
-    """Names with commas between them; a value that names a column as it stands is that column, commas included."""
+    """Yields names separated by commas; a value that is a column's name is that column, commas included."""
     for value in values:
         if value in names or (mark and value.removeprefix(mark) in names):
             yield value
@@ -138,7 +140,7 @@ def _count(given: dict[str, str], name: str, default: int) -> int:
 def _truth(given: dict[str, str], name: str) -> bool:
     text = given.get(name, "false")
     if text not in ("true", "false"):
-        raise _wrong(f"The parameter '{name}' is neither true nor false.")
+        raise _wrong(f"The parameter '{name}' has to be true or false.")
     return text == "true"
 
 

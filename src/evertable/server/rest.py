@@ -1,4 +1,4 @@
-"""``/api/tables``: what tables there are, their rows, and whole tables as files."""
+"""``/api/tables``: the list of tables, their rows, and whole tables as files."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from evertable.server.refusals import RETRY_AFTER, Refused, json_response
 from evertable.server.requests import CSV, PAGE, SHAPE, ClientGoneError, check_names, client_of, while_connected
 from evertable.tables.catalog import Catalog
 
-MAX_WAITING = 256  # requests of one client that are not answered yet
+MAX_WAITING = 256  # unanswered requests of one client
 
 
 class Tables:
-    """The addresses under ``/api/tables``. What needs no sort and no filter has workers of its own: ``quick``."""
+    """The addresses under ``/api/tables``. Requests without sort and filter have workers of their own: ``quick``."""
 
     def __init__(
         self, catalog: Catalog, workers: Workers, quick: Workers, downloads: Downloads, max_page: int, wait_s: float
@@ -52,7 +52,7 @@ class Tables:
     async def one(self, request: Request) -> Response:
         check_names(request.query_params.multi_items(), ())
         name = request.path_params["name"]
-        return json_response(await self._quick.run(lambda _check: reading.about(self._catalog, name)))
+        return json_response(await self._quick.run(lambda _check: reading.table_info(self._catalog, name)))
 
     async def rows(self, request: Request) -> Response:
         pairs = request.query_params.multi_items()
@@ -62,7 +62,7 @@ class Tables:
 
         async def page() -> Response:
             body = await workers.run(
-                lambda check: reading.page(self._catalog, name, pairs, self._max_page, check), client, self._wait_s
+                lambda check: reading.read_page(self._catalog, name, pairs, self._max_page, check), client, self._wait_s
             )
             return Response(body, media_type="application/json")
 
@@ -82,18 +82,18 @@ class Tables:
         return await self._answer(request, start)
 
     async def _answer(self, request: Request, work: Coroutine[Any, Any, Response]) -> Response:
-        """Answers with what ``work`` returns, which ends early if the client leaves or no worker becomes free."""
+        """Returns the result of ``work``; cancels it if the client disconnects, and refuses it if no worker is free."""
         client = client_of(request)
         if self._waiting[client] >= MAX_WAITING:
             work.close()
-            raise _busy(f"{MAX_WAITING} requests from this address wait to be answered.")
+            raise _busy(f"{MAX_WAITING} requests from this address are waiting. Try again later.")
         self._waiting[client] += 1
         try:
             return await while_connected(request.receive, work)
         except TimeoutError:
-            raise _busy(f"No worker was free within {self._wait_s:g} s.") from None
+            raise _busy(f"No worker was free within {self._wait_s:g} s. Try again later.") from None
         except ClientGoneError:
-            return Response(status_code=499)  # nobody reads it
+            return Response(status_code=499)  # the client has disconnected
         finally:
             self._waiting[client] -= 1
             if not self._waiting[client]:

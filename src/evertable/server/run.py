@@ -1,4 +1,4 @@
-"""Running the server: uvicorn in the owner's event loop, or in a thread of its own."""
+"""Runs the server: uvicorn in the owner's event loop, or in a thread of its own."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from evertable.server.security import check_exposure
 from evertable.server.uvicorn_internals import HttpProtocol, UvicornServer, WebSocketProtocol
 
 PING_INTERVAL_S = 30
-PING_TIMEOUT_S = 120  # a viewer that takes nothing for a while is left behind, not cut off
-MAX_HEAD_BYTES = 64 * 1024  # of a request: its address holds the filter, where a character may take 12 bytes
-GRACE_S = 3  # for answers under way when the server stops; then connections are cut
+PING_TIMEOUT_S = 120  # a viewer that takes nothing for a while stays connected
+MAX_HEAD_BYTES = 64 * 1024  # a request's URL holds the filter, where a character may take 12 bytes
+GRACE_S = 3  # a shutdown waits so long for responses in progress; then it cuts connections
 
 
 class Server:
-    """One HTTP and WebSocket server over ``app``. ``port`` is the real one, also where the settings say 0.
+    """An HTTP and WebSocket server for ``app``. ``port`` is the actual port, also if the settings have 0.
 
-    ``start`` returns when it can be connected to. ``stop`` ends it within five seconds: sockets are closed with 1012,
-    requests under way get a few seconds to finish. Signals are the owner's business.
+    ``start`` returns when the server accepts connections. ``stop`` ends it within five seconds: sockets are closed
+    with 1012, and requests in progress get a few seconds to finish. The owner handles signals.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
@@ -48,7 +48,7 @@ class Server:
         return address_of(self._settings, self.port)
 
     def bind(self) -> None:
-        """Takes the port, so that it is known before the first request; ``start`` does it if it is not done."""
+        """Binds the port, so that it is known before the first request; ``start`` calls this if its owner has not."""
         check_exposure(self._settings)
         if not self._sockets:
             self._tls = None if self._settings.tls is None else tls_context(self._settings.tls)
@@ -69,7 +69,7 @@ class Server:
                 ws_ping_timeout=PING_TIMEOUT_S,
                 lifespan="on",
                 log_config=None,
-                log_level="warning",  # below that, addresses with their queries and headers with tokens are logged
+                log_level="warning",  # lower levels log URLs with their queries and headers with tokens
                 access_log=False,
                 proxy_headers=False,
                 server_header=False,
@@ -97,7 +97,7 @@ class Server:
         self._close()
 
     async def wait(self) -> None:
-        """Returns when the server has ended, and raises what it ended with."""
+        """Waits until the server has ended; raises the error that ended it."""
         if self._task is not None:
             await asyncio.shield(self._task)
 
@@ -117,7 +117,7 @@ class Server:
 
 
 class ServerThread:
-    """The server in a thread of its own, for owners without an event loop: ``with ServerThread(app, settings)``."""
+    """A server in a thread of its own, for owners without an event loop: ``with ServerThread(app, settings)``."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._server = Server(app, settings)
@@ -134,7 +134,7 @@ class ServerThread:
         return self._server.url
 
     def start(self) -> None:
-        """Returns when it can be connected to, or raises why it cannot."""
+        """Returns when the server accepts connections; raises the error if it cannot."""
         self._server.bind()
         self._thread.start()
         self._up.wait()
@@ -158,7 +158,7 @@ class ServerThread:
     def _run(self) -> None:
         try:
             asyncio.run(self._serve())
-        except BaseException as error:  # it is raised in start
+        except BaseException as error:  # raised in start
             self._failure = error
         finally:
             self._up.set()

@@ -1,9 +1,9 @@
-"""Who may ask: decisions over a request's headers, without a socket.
+"""Access rules: which requests are allowed, decided by their headers alone.
 
 - the token, if the server has one: as ``Authorization: Bearer``, or for WebSockets as the subprotocol ``bearer.…``;
 - the ``Origin`` that browsers send: the server's own address, or one that ``server.origins`` lists;
-- where there is none, ``Sec-Fetch-Site``: pages of other sites may link to the web page, and reach nothing else;
-- the ``Host``, where there is no token: loopback names only, or a web page could reach the server by DNS rebinding.
+- ``Sec-Fetch-Site``, if there is no ``Origin``: pages of other sites may link to the web page, but reach nothing else;
+- the ``Host``, if the server has no token: loopback names only, or a web page could reach it by DNS rebinding.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from evertable.config.server import Server, is_loopback, origin
 from evertable.errors import ConfigError
 from evertable.protocol.frames import BEARER, SUBPROTOCOL
 
-OPEN = ("/healthz", "/readyz")  # without a token: for what watches the process and knows no secrets
+OPEN = ("/healthz", "/readyz")  # without a token, for monitoring
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})  # methods that change nothing
 
-_NOT_FROM_ELSEWHERE = {"same-origin", "none"}  # values of Sec-Fetch-Site; "none" is an address that a person typed
+_NOT_FROM_ELSEWHERE = {"same-origin", "none"}  # values of Sec-Fetch-Site; "none" is a URL that a person entered
 _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^\[\]:@/\s]+)(:(?P<port>\d{1,5}))?", re.IGNORECASE)
 _OFFER = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]*=*")  # a token of RFC 9110; = is the padding of base64
-_WRONG = "The token is not the server's. Send what EVERTABLE_TOKEN or server.token was when the server was started."
+_WRONG = "The token is wrong. Send the value that EVERTABLE_TOKEN or server.token had when the server started."
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a request is not met; ``condition`` is stable, ``message`` is for people."""
+    """Why a request is refused; ``condition`` is stable, ``message`` is for people."""
 
     status: int
     condition: str
@@ -45,14 +45,14 @@ class Refusal:
 
 @dataclass(frozen=True)
 class RequestHead:
-    """What a decision is made on. Header names are in lower case, as ASGI has them."""
+    """The part of a request that decides whether it is allowed. Header names are in lower case, as in ASGI."""
 
     path: str
     headers: Sequence[tuple[bytes, bytes]] = ()
     method: str = "GET"
     websocket: bool = False
     secure: bool = False
-    """Whether it came over TLS."""
+    """Whether it was sent over TLS."""
 
     def all(self, name: str) -> list[str]:
         return [value.decode("latin-1") for key, value in self.headers if key == name.encode()]
@@ -64,13 +64,13 @@ class RequestHead:
 
     @property
     def to_loopback(self) -> bool:
-        """Whether it was sent to a name that can only mean this machine."""
+        """Whether its ``Host`` is a loopback name."""
         parts = _HOST.fullmatch(self.one("host") or "")
         return parts is not None and is_loopback(parts["name"].strip("[]"))
 
     @property
     def referring_origin(self) -> str | None:
-        """The origin of the page that a link or an image is on, if its browser names it."""
+        """The origin of the page with the link or image, if the browser sends it."""
         try:
             scheme, authority, *_ = urlsplit(self.one("referer") or "")
             return origin(f"{scheme}://{authority}")
@@ -87,78 +87,78 @@ class RequestHead:
 
 
 def make_token() -> str:
-    """A token that cannot be guessed."""
+    """Returns a random token."""
     return secrets.token_urlsafe(32)
 
 
 def check_exposure(settings: Server) -> None:
-    """ConfigError if others than this machine could reach a server that asks for no token."""
+    """Raises ConfigError if other machines could reach a server without a token."""
     if settings.token is None and not is_loopback(settings.host):
-        problem = f"server.host: {settings.host} needs a token, or anyone who can connect could read"
+        problem = f"server.host: {settings.host} needs a token, or everyone who can reach it could read all tables"
         raise ConfigError("The server does not start.", [problem], "Set EVERTABLE_TOKEN, or listen on 127.0.0.1.")
 
 
 class AccessRules:
-    """Who may ask, of one server. ``public`` are paths open to all; one that ends in ``/`` opens all below it."""
+    """The access rules of one server. ``public`` paths need no token; one that ends in ``/`` includes all below it."""
 
     def __init__(self, token: SecretStr | None = None, origins: Iterable[str] = (), public: Iterable[str] = ()) -> None:
         self._token = None if token is None else token.get_secret_value().encode()
         self._origins = frozenset(origins)
         self._public = (*OPEN, *public)
 
-    def refusal(self, asked: RequestHead) -> Refusal | None:
-        """Why this request is not let in; None if it is."""
-        found = self._wrong_host(asked) or self._wrong_origin(asked) or _wrong_offers(asked)
-        if found is None and not asked.is_preflight and not self._is_public(asked):
-            found = self._wrong_token(asked)
-        if found is None and asked.websocket and SUBPROTOCOL not in asked.subprotocols:
+    def refusal(self, request: RequestHead) -> Refusal | None:
+        """Returns why a request is refused; None if it is allowed."""
+        found = self._wrong_host(request) or self._wrong_origin(request) or _wrong_offers(request)
+        if found is None and not request.is_preflight and not self._is_public(request):
+            found = self._wrong_token(request)
+        if found is None and request.websocket and SUBPROTOCOL not in request.subprotocols:
             found = Refusal(400, "SUBPROTOCOL_MISSING", f"Offer the subprotocol {SUBPROTOCOL}.")
         return found
 
-    def foreign(self, asked: RequestHead) -> str | None:
-        """The origin of a page from elsewhere that is allowed to read the answer."""
-        came_from = asked.one("origin")
-        return came_from if came_from in self._origins and not _is_own(came_from, asked) else None
+    def allowed_origin(self, request: RequestHead) -> str | None:
+        """Returns the request's origin if it is another site's that may read the response."""
+        origin_sent = request.one("origin")
+        return origin_sent if origin_sent in self._origins and not _is_own(origin_sent, request) else None
 
-    def _is_public(self, asked: RequestHead) -> bool:
+    def _is_public(self, request: RequestHead) -> bool:
         return (
-            asked.method in SAFE
-            and not asked.websocket
+            request.method in SAFE
+            and not request.websocket
             and any(
-                asked.path == path or (path.endswith("/") and path != "/" and asked.path.startswith(path))
+                request.path == path or (path.endswith("/") and path != "/" and request.path.startswith(path))
                 for path in self._public
             )
         )
 
-    def _wrong_host(self, asked: RequestHead) -> Refusal | None:
-        if self._token is not None or asked.to_loopback:
+    def _wrong_host(self, request: RequestHead) -> Refusal | None:
+        if self._token is not None or request.to_loopback:
             return None
-        message = "Without a token the server answers under loopback names only, such as localhost or 127.0.0.1."
+        message = "Without a token the server accepts only loopback names, such as localhost or 127.0.0.1, as Host."
         return Refusal(403, "HOST_NOT_ALLOWED", message)
 
-    def _wrong_origin(self, asked: RequestHead) -> Refusal | None:
-        if asked.all("origin"):
-            came_from = asked.one("origin")
-        elif self._is_public(asked) or set(asked.all("sec-fetch-site")) <= _NOT_FROM_ELSEWHERE:
+    def _wrong_origin(self, request: RequestHead) -> Refusal | None:
+        if request.all("origin"):
+            origin_sent = request.one("origin")
+        elif self._is_public(request) or set(request.all("sec-fetch-site")) <= _NOT_FROM_ELSEWHERE:
             return None
         else:  # browsers send no Origin with the GETs of links, images and scripts
-            came_from = asked.referring_origin if asked.method in SAFE else None
-        if came_from is not None and (came_from in self._origins or _is_own(came_from, asked)):
+            origin_sent = request.referring_origin if request.method in SAFE else None
+        if origin_sent is not None and (origin_sent in self._origins or _is_own(origin_sent, request)):
             return None
-        message = "The page that asks is neither the server's own nor of an origin that server.origins lists."
+        message = "The request comes from a page of another origin. Add its origin to server.origins to allow it."
         return Refusal(403, "ORIGIN_NOT_ALLOWED", message)
 
-    def _wrong_token(self, asked: RequestHead) -> Refusal | None:
+    def _wrong_token(self, request: RequestHead) -> Refusal | None:
         if self._token is None:
             return None
         shown = [
             (value[7:].strip(" ").encode("latin-1"), self._token)
-            for value in asked.all("authorization")
+            for value in request.all("authorization")
             if value[:7].lower() == "bearer "
         ]
-        if asked.websocket:
+        if request.websocket:
             wanted = urlsafe_b64encode(self._token).rstrip(b"=")
-            offers = (offer for offer in asked.subprotocols if offer.startswith(BEARER))
+            offers = (offer for offer in request.subprotocols if offer.startswith(BEARER))
             shown += [(offer.removeprefix(BEARER).encode("latin-1").rstrip(b"="), wanted) for offer in offers]
         challenge = (("WWW-Authenticate", "Bearer"),)
         if not shown:
@@ -168,27 +168,29 @@ class AccessRules:
         return None
 
 
-def _wrong_offers(asked: RequestHead) -> Refusal | None:
-    """The message must not repeat the header: it may hold the token."""
-    if not asked.websocket or all(_OFFER.fullmatch(offer) for offer in asked.subprotocols):
+def _wrong_offers(request: RequestHead) -> Refusal | None:
+    """Refuses malformed subprotocols; the message must not repeat the header, which may hold the token."""
+    if not request.websocket or all(_OFFER.fullmatch(offer) for offer in request.subprotocols):
         return None
-    message = "Sec-WebSocket-Protocol is malformed. Send names with commas between them; a token goes in as base64url."
+    message = (
+        "Sec-WebSocket-Protocol is malformed. Send names separated by commas, with the token encoded as base64url."
+    )
     return Refusal(400, "SUBPROTOCOL_INVALID", message)
 
 
 def _equal(shown: bytes, wanted: bytes) -> bool:
-    """In a time that tells nothing about ``wanted``, also not its length."""
+    """Compares in a time that reveals neither ``wanted`` nor its length."""
     return hmac.compare_digest(sha256(shown).digest(), sha256(wanted).digest())
 
 
-def _is_own(came_from: str, asked: RequestHead) -> bool:
-    """Whether an origin is the address that was asked; behind a proxy for TLS, https counts too."""
+def _is_own(origin_sent: str, request: RequestHead) -> bool:
+    """Whether an origin is the address of the request; behind a TLS proxy, https is accepted too."""
     try:
-        scheme, _, authority = origin(came_from).partition("://")
+        scheme, _, authority = origin(origin_sent).partition("://")
     except ValueError:
         return False
-    parts = _HOST.fullmatch((asked.one("host") or "").lower())
-    if parts is None or (asked.secure and scheme != "https"):
+    parts = _HOST.fullmatch((request.one("host") or "").lower())
+    if parts is None or (request.secure and scheme != "https"):
         return False
     port = parts["port"]
     return authority == parts["name"] + (f":{port}" if port not in (None, _DEFAULT_PORTS[scheme]) else "")

@@ -1,7 +1,7 @@
-"""One viewer's socket: reads its requests, and sends what its subscriptions lack, as fast as it takes it.
+"""A viewer's socket: reads its requests, and sends updates of its subscriptions as fast as the viewer takes them.
 
-Nothing is queued for a slow viewer: which subscriptions have news is all that is kept, and a frame is made only when it
-can be sent. What came in between is then in the newest page.
+No frames are queued for a slow viewer. The socket remembers which subscriptions have an update, and builds a frame only
+when it can be sent; that frame then has everything that changed in between.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from evertable.server.security import Refusal
 from evertable.views.query import Query
 from evertable.views.view import View
 
-MAX_BEFORE = 8
-"""Views without a page that a subscription can go back to, one after the other."""
+MAX_REPLACED_VIEWS = 8
+"""Views without a page that a subscription can return to, one after the other."""
 
 log = structlog.get_logger()
 
@@ -61,17 +61,17 @@ class Sockets:
 
     @property
     def blocked(self) -> int:
-        """Sockets whose viewer does not take what was sent."""
+        """The number of sockets whose viewer does not take what was sent."""
         return sum(socket.sending for socket in tuple(self._open))
 
     @property
     def pending(self) -> int:
-        """Subscriptions with an update that has not been sent."""
+        """The number of subscriptions with an update that has not been sent."""
         return sum(socket.pending for socket in tuple(self._open))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if len(self._open) >= self._max:
-            message = f"{self._max} viewers are connected, as many as there may be; try again later."
+            message = f"{self._max} viewers are connected, which is the limit. Try again later."
             await response_to(Refusal(503, "TOO_MANY_SOCKETS", message))(scope, receive, send)
             return
         address = scope.get("client")
@@ -84,7 +84,7 @@ class Sockets:
 
 
 class Socket:
-    """Two tasks: one reads, one writes. Either's end ends both."""
+    """Reads requests in one task and writes frames in another; both end together."""
 
     def __init__(self, hub: Hub, receive: Receive, send: Send, writer: FrameWriter, client: str | None = None) -> None:
         self.sending = False
@@ -94,7 +94,7 @@ class Socket:
         self._receive = receive
         self._send = send
         self._subscriptions: dict[str, tuple[Subscription, LiveView]] = {}
-        self._pending: dict[Subscription, None] = {}  # in the order in which it came
+        self._pending: dict[Subscription, None] = {}  # in order of arrival
         self._has_pending = asyncio.Event()
 
     @property
@@ -119,14 +119,14 @@ class Socket:
         await self._report(failures)
 
     async def _report(self, failures: Sequence[BaseException | None]) -> None:
-        """A socket that the viewer left is no failure; what nobody foresaw is, and is said."""
+        """Logs unexpected errors and closes the socket; a viewer that has left is not an error."""
         for failure in failures:
             if isinstance(failure, Exception) and not isinstance(failure, OSError):
                 log.error("socket_failed", exc_info=failure)
-                await self._close(CloseCode.SERVER_FAILED, "the server's fault; its log says more")
+                await self._close(CloseCode.SERVER_FAILED, "the server failed; see its log")
 
     async def _read(self) -> None:
-        await self._tell("welcome", answers.welcome(__version__, self._hub.limits))
+        await self._send_frame("welcome", answers.welcome(__version__, self._hub.limits))
         while (message := await self._receive())["type"] == "websocket.receive":
             if (text := message.get("text")) is None:
                 return await self._close(CloseCode.BINARY_FRAME, "frames are text")
@@ -135,12 +135,12 @@ class Socket:
             except BadFrameError as error:
                 return await self._close(CloseCode.BAD_FRAME, error.reason)
             await self._answer(request)
-            await asyncio.sleep(0)  # others have their turn between two requests of one viewer
+            await asyncio.sleep(0)  # other viewers have their turn between two requests
         return None
 
     async def _answer(self, request: Request) -> None:
         if isinstance(request, Ping):
-            return await self._tell("pong", answers.pong(request.tag))
+            return await self._send_frame("pong", answers.pong(request.tag))
         tag = 0 if isinstance(request, Unsubscribe) else request.tag
         try:
             match request:
@@ -149,24 +149,24 @@ class Socket:
                 case ChangeView():
                     await self._change_view(request)
                 case Unsubscribe():
-                    found = self._found(request.id)
+                    found = self._find(request.id)
                     del self._subscriptions[request.id]
                     self._forget(*found)
         except RequestError as problem:
-            await self._tell("error", answers.error(request.id, tag, problem))
+            await self._send_frame("error", answers.error(request.id, tag, problem))
 
     async def _subscribe(self, request: Subscribe) -> None:
         if request.id in self._subscriptions:
-            raise SubscriptionExistsError(f"There is a subscription '{request.id}' already.")
+            raise SubscriptionExistsError(f"The subscription '{request.id}' already exists.")
         if len(self._subscriptions) >= self._hub.limits.subscriptions:
-            raise TooManySubscriptionsError(f"A socket has {self._hub.limits.subscriptions} subscriptions at most.")
+            raise TooManySubscriptionsError(f"A socket has at most {self._hub.limits.subscriptions} subscriptions.")
         await self._attach(request.id, request.table, request.tag, request.view)
 
     async def _change_view(self, request: ChangeView) -> None:
-        subscription, view = self._found(request.id)
+        subscription, view = self._find(request.id)
         seen = view.stamp if subscription.page_number else subscription.min_stamp
         before = (*(() if subscription.page_number else subscription.replaced_views), (subscription.tag, view.view))[
-            -MAX_BEFORE:
+            -MAX_REPLACED_VIEWS:
         ]
         await self._attach(request.id, view.name, request.tag, request.view, seen, before)
 
@@ -186,16 +186,16 @@ class Socket:
         if replaced:
             self._forget(*replaced)
         if self._hub.is_waiting(attached):
-            await self._tell("waiting", answers.waiting(id_, tag, name))
+            await self._send_frame("waiting", answers.waiting(id_, tag, name))
 
     def _forget(self, subscription: Subscription, view: LiveView) -> None:
-        """It gets no more frames; its news must not pile up where the viewer takes nothing."""
+        """Detaches a subscription and drops its pending update."""
         self._pending.pop(subscription, None)
         self._hub.detach(view, subscription)
 
-    def _found(self, id_: str) -> tuple[Subscription, LiveView]:
+    def _find(self, id_: str) -> tuple[Subscription, LiveView]:
         if (found := self._subscriptions.get(id_)) is None:
-            raise SubscriptionNotFoundError(f"There is no subscription '{id_}'.")
+            raise SubscriptionNotFoundError(f"The subscription '{id_}' does not exist.")
         return found
 
     def _notify(self, subscription: Subscription) -> None:
@@ -216,12 +216,12 @@ class Socket:
                 self.sending = False
 
     def _next_frame(self) -> tuple[str, bytes, bytes] | None:
-        """What the subscription lacks that has waited longest, if it lacks anything by now: kind, prefix and tail."""
+        """Returns kind, prefix and tail of the longest pending update, unless it was sent or dropped meanwhile."""
         subscription = next(iter(self._pending))
         del self._pending[subscription]
         current, view = self._subscriptions.get(subscription.id, (None, None))
         if current is not subscription or view is None:
-            return None  # it looks at something else, or at nothing
+            return None  # replaced or ended meanwhile
         if (failure := view.failure) is not None:
             self._fail(subscription, view)
             return "error", answers.error(subscription.id, subscription.tag, failure), b""
@@ -230,7 +230,7 @@ class Socket:
         return tail.kind, answers.prefix(tail.kind, subscription.id, subscription.tag), tail.data
 
     def _fail(self, subscription: Subscription, view: LiveView) -> None:
-        """Goes back to the view that this one replaced, or ends the subscription if this one has shown a page."""
+        """Returns to the view that the failed one replaced; ends the subscription if it has had a page of this one."""
         del self._subscriptions[subscription.id]
         self._forget(subscription, view)
         if subscription.page_number or not subscription.replaced_views:
@@ -240,12 +240,12 @@ class Socket:
         attached = self._hub.reattach(view.name, last, Query.parse(last), again)
         self._subscriptions[again.id] = (again, attached)
 
-    async def _tell(self, kind: str, frame: bytes) -> None:
+    async def _send_frame(self, kind: str, frame: bytes) -> None:
         await self._writer.drain()
         await self._writer.write(frame)
         self._hub.count(kind, len(frame))
 
     async def _close(self, code: CloseCode, reason: str) -> None:
-        with suppress(OSError, RuntimeError, TimeoutError):  # it may be closed already, or take nothing
+        with suppress(OSError, RuntimeError, TimeoutError):  # it may be closed already, or the viewer stalled
             async with asyncio.timeout(CLOSE_S):
                 await self._send({"type": "websocket.close", "code": int(code), "reason": reason})

@@ -1,4 +1,4 @@
-"""The web page at ``/`` and its files: read once, compressed once, and open to all, for they hold no data."""
+"""The web page at ``/`` and its files: read and compressed once, and public because they hold no data."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from starlette.routing import BaseRoute, Route
 from evertable.web import FILES, INDEX, is_built
 
 NONCE = "EVERTABLE_NONCE"
-"""Stands in the page wherever the browser wants to see the nonce of its policy."""
+"""Placeholder in the page for the nonce of its content security policy."""
 
 NOT_BUILT = "The web page is not built. Run scripts/setup, then start the server again.\n"
 
-_HASHED = re.compile(r"-[0-9A-Z]{8}\.\w+$")  # other content has another name
-_FOR_EVER = "public, max-age=31536000, immutable"
-_PACKED = {".js", ".css", ".svg", ".txt", ".json", ".webmanifest"}
-_LEAST = 1024  # bytes; fewer are not worth packing
+_HASHED = re.compile(r"-[0-9A-Z]{8}\.\w+$")  # the name changes with the content
+_IMMUTABLE = "public, max-age=31536000, immutable"
+_COMPRESSED = {".js", ".css", ".svg", ".txt", ".json", ".webmanifest"}
+_MIN_COMPRESSED = 1024  # bytes
 
 _Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def page_routes(folder: Path = FILES) -> list[BaseRoute]:
-    """Those of the page that was built into ``folder``; without one, ``/`` says how to get it."""
+    """Returns the routes of the page in ``folder``; if it is not built, ``/`` explains how to build it."""
     if not is_built(folder):
         return [Route("/", _not_built)]
     index = folder / INDEX
@@ -41,12 +41,12 @@ def page_routes(folder: Path = FILES) -> list[BaseRoute]:
 
 
 def paths_of(routes: Sequence[BaseRoute]) -> list[str]:
-    """What needs no token: before there is a page, nobody can type one in."""
+    """Returns the paths of routes; they need no token, because people enter theirs on the page."""
     return [route.path for route in routes if isinstance(route, Route)]
 
 
 def policy(nonce: str) -> str:
-    """What the page may do: its own files, its own server, nothing from elsewhere and nothing inline but by nonce."""
+    """Returns the page's policy: only its own files and server, and inline code only with the nonce."""
     return (
         f"default-src 'self'; script-src 'self' 'nonce-{nonce}'; style-src 'self' 'nonce-{nonce}'; "
         "img-src 'self' data:; font-src 'self' data:; "  # the grid's icons
@@ -72,20 +72,22 @@ def _page(index: Path) -> _Endpoint:
 def _file(path: Path) -> _Endpoint:
     content = path.read_bytes()
     kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-    headers = {"Cache-Control": _FOR_EVER if _HASHED.search(path.name) else "no-cache"}
-    packed = gzip.compress(content, 9, mtime=0) if path.suffix in _PACKED and len(content) >= _LEAST else None
+    headers = {"Cache-Control": _IMMUTABLE if _HASHED.search(path.name) else "no-cache"}
+    compressed = (
+        gzip.compress(content, 9, mtime=0) if path.suffix in _COMPRESSED and len(content) >= _MIN_COMPRESSED else None
+    )
 
     async def file(request: Request) -> Response:
-        if packed is None:
+        if compressed is None:
             return Response(content, headers=headers, media_type=kind)
         varied = {**headers, "Vary": "Accept-Encoding"}
-        if not _takes_gzip(request):
+        if not _accepts_gzip(request):
             return Response(content, headers=varied, media_type=kind)
-        return Response(packed, headers={**varied, "Content-Encoding": "gzip"}, media_type=kind)
+        return Response(compressed, headers={**varied, "Content-Encoding": "gzip"}, media_type=kind)
 
     return file
 
 
-def _takes_gzip(request: Request) -> bool:
+def _accepts_gzip(request: Request) -> bool:
     offers = (offer.replace(" ", "") for offer in request.headers.get("accept-encoding", "").lower().split(","))
     return any(offer.partition(";")[0] in ("gzip", "*") and not offer.endswith(";q=0") for offer in offers)
