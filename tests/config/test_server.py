@@ -27,7 +27,7 @@ def test_defaults(load_text: Load) -> None:
 
 
 def test_names_of_tables(load_text: Load, minimal: str) -> None:
-    """Some may be given, the others have defaults; a null means the default; any printable name that an address can hold."""
+    """Each may be given or default, a null too; any printable name that a URL can hold is allowed."""
     config = load_text(minimal + "tables: {joined: 'Käufer & Konten (neu)', users: user, accounts: ~}\n")
     assert config.tables == {"users": "user", "accounts": "accounts_ui", "joined": "Käufer & Konten (neu)"}
     config = load_text(minimal + "join: {left: accounts}\ntables: {users: accounts_ui, accounts: users_ui}\n")
