@@ -18,26 +18,21 @@ MISSING = "is missing"
 
 _SILENT = {"default_factory_not_called"}  # follows from another problem
 
-_WORDS: dict[str, str] = {
+_MESSAGES = {  # by pydantic's error type, or by its first word
     "missing": MISSING,
-    "int_parsing": "{input} is not a whole number",
+    "int": "{input} is not a whole number",
     "int_parsing_size": "{input} is too large a number",
-    "int_type": "{input} is not a whole number",
-    "int_from_float": "{input} is not a whole number",
-    "float_parsing": "{input} is not a number",
-    "float_type": "{input} is not a number",
+    "float": "{input} is not a number",
     "finite_number": "{input} is not a finite number",
-    "bool_parsing": "{input} is neither true nor false",
-    "bool_type": "{input} is neither true nor false",
+    "bool": "{input} is neither true nor false",
     "string_type": "must be one text, not a list or a mapping",
     "string_too_short": "is empty",
     "greater_than_equal": "{input} is too small; the least is {ge}",
     "less_than_equal": "{input} is too large; the most is {le}",
     "tuple_type": "must be a list ([one, another])",
-    "dict_type": "must be a mapping (name: value)",
-    "mapping_type": "must be a mapping (name: value)",
-    "model_type": "must be a mapping (name: value)",
-    "model_attributes_type": "must be a mapping (name: value)",
+    "dict": "must be a mapping (name: value)",
+    "mapping": "must be a mapping (name: value)",
+    "model": "must be a mapping (name: value)",
 }
 
 
@@ -107,10 +102,10 @@ def _sentence(
     kind, context = details["type"], details.get("ctx", {})
     if kind == "extra_forbidden":
         return f"is unknown; {nearest(path[-1], known_keys(path[:-1]))}"
-    words = _WORDS.get(kind, "{message}")
+    template = _MESSAGES.get(kind) or _MESSAGES.get(kind.split("_")[0], "{message}")
     if hidden and kind != "missing":
         return NOT_SHOWN
-    return words.format_map(_Values(context, input=_echo(details["input"]), message=_message(details)))
+    return template.format_map(_Values(context, input=_echo(details["input"]), message=_message(details)))
 
 
 class _Values(dict[str, Any]):

@@ -44,13 +44,13 @@ def test_an_unknown_property() -> None:
     assert kafka.for_librdkafka() == SERVERS
     sentence = "is not a known client property and is passed to Spark only"
     expected = [f"fetch.max.byte: {sentence}; did you mean 'fetch.max.bytes'?", f"my.own: {sentence}"]
-    assert expected == [str(remark) for remark in kafka.remarks()]
+    assert expected == [str(warning) for warning in kafka.warnings()]
 
 
 def test_a_typo_in_a_security_property() -> None:
     """It is a warning too, except in families that clients keep extending."""
     kafka = parse(ssl_truststor_location="/ca", sasl_login_new_thing="x")
-    (message,) = kafka.remarks()
+    (message,) = kafka.warnings()
     assert str(message).endswith("is passed to Spark only; did you mean 'ssl.truststore.location'?")
 
 

@@ -36,12 +36,12 @@ def both(given: Texts) -> tuple[Texts, Texts]:
 
 def warnings(given: Texts) -> list[str]:
     kafka = KafkaProperties.parse(given)
-    assert kafka.lost_in_translation()[1] == []
-    return [str(message) for message in (*kafka.remarks(), *kafka.lost_in_translation()[0])]
+    assert kafka.check_security()[1] == []
+    return [str(message) for message in (*kafka.warnings(), *kafka.check_security()[0])]
 
 
 def refusals(given: Texts) -> list[str]:
-    return [str(message) for message in KafkaProperties.parse(given).lost_in_translation()[1]]
+    return [str(message) for message in KafkaProperties.parse(given).check_security()[1]]
 
 
 @pytest.mark.parametrize(("mechanism", "module"), [("PLAIN", PLAIN_MODULE), ("SCRAM-SHA-512", SCRAM_MODULE)])

@@ -202,19 +202,19 @@ def _own_topics(own: names.OwnTopics, sources: Mapping[str, Source], control: Co
 
 def unusable_security(config: Config) -> Iterator[Problem]:
     """Yields the security properties that one of the Kafka clients does not support, where they were given."""
-    shared = config.kafka.lost_in_translation()[1]
+    shared = config.kafka.check_security()[1]
     for path, _, in_effect in _kafka_sections(config):
-        for problem in in_effect.lost_in_translation()[1]:
+        for problem in in_effect.check_security()[1]:
             if path == ("kafka",) or problem not in shared:
                 yield Problem((*path, *problem.path), problem.what)
 
 
 def warnings(config: Config) -> Iterator[Problem]:
     """Yields what is allowed but has no effect, or probably not the intended one."""
-    shared = config.kafka.lost_in_translation()[0]
+    shared = config.kafka.check_security()[0]
     for path, kafka, in_effect in _kafka_sections(config):
-        lost = [each for each in in_effect.lost_in_translation()[0] if path == ("kafka",) or each not in shared]
-        for problem in (*kafka.remarks(), *lost):
+        ignored = [each for each in in_effect.check_security()[0] if path == ("kafka",) or each not in shared]
+        for problem in (*kafka.warnings(), *ignored):
             yield Problem((*path, *problem.path), problem.what)
         elsewhere = path != ("kafka",) and kafka.is_another_cluster_than(config.kafka)
         if elsewhere and any(map(is_security, config.kafka)) and not any(map(is_security, kafka)):

@@ -96,7 +96,7 @@ class KafkaProperties(Properties):
                 kept[name] = text
         return kept | security_rules.to_librdkafka(security).done
 
-    def remarks(self) -> list[Problem]:
+    def warnings(self) -> list[Problem]:
         """Returns what was given here and has no effect, or is unknown."""
         found = [Problem((name,), f"is not used: {property_names.NOT_USED[name]}") for name in self.not_used]
         for name in self.values:
@@ -106,7 +106,7 @@ class KafkaProperties(Properties):
                 found.append(Problem((name,), f"is not a known client property and is passed to Spark only{hint}"))
         return found
 
-    def lost_in_translation(self) -> tuple[list[Problem], list[Problem]]:
+    def check_security(self) -> tuple[list[Problem], list[Problem]]:
         """Returns the security properties that one client ignores, and those that cannot be used."""
         _, security = self._split(None)
         java, librdkafka = security_rules.to_java(security), security_rules.to_librdkafka(security)
