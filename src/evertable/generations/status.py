@@ -128,18 +128,19 @@ class StatusReporter:
 
     def _stale(self, live: Generation, running: RunningGeneration) -> str:
         """Returns why the tables are not kept up to date; empty if they are."""
-        if running.feed is not None and running.feed.is_full:
+        feed = running.feed
+        if feed is not None and feed.is_full:
             return f"the tables have reached server.max_memory_mb, {self._max_memory_mb}"
-        if running.feed is not None and running.feed.read_error:
-            return running.feed.read_error
+        if feed is not None and feed.read_error:
+            return feed.read_error
         if running.stale_reason or live.broken:
             return running.stale_reason or live.reason
         if running.source_problems:
             return next(iter(running.source_problems.values()))
-        if running.feed is not None and running.feed.is_replaying:
+        if feed is not None and feed.is_replaying:
             return "its query failed, and is reading again what it had not committed"
         since = max(self._outage_since, time.monotonic() - PATIENCE_S)
-        is_fed = running.feed is not None and running.feed.last_fold > since
+        is_fed = feed is not None and feed.last_fold > since
         return "" if is_fed else self._outage
 
     def _build_message(self) -> str:

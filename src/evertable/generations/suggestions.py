@@ -13,10 +13,10 @@ from evertable.control.messages import keys_of
 from evertable.errors import EvertableError, TopicNotFoundError
 from evertable.kafka.topics import topic_names
 
-QUICKLY_S = 1.0
+SUGGEST_TIMEOUT_S = 1.0
 """How long a request for names to suggest may take: an error is reported without them, too."""
 MAX_SUGGESTIONS = 3
-LIKENESS = 0.7  # difflib's ratio: 1 is the same; `users` and `users_v1` have 0.77
+MIN_SIMILARITY = 0.7  # difflib's ratio: 1 is the same; `users` and `users_v1` have 0.77
 
 _INTERNAL = "__"  # of Kafka itself, such as __consumer_offsets
 
@@ -54,7 +54,7 @@ def with_suggestions(
 ) -> TopicNotFoundError:
     """Returns the error with the names of similar topics that exist, if Kafka returns them quickly."""
     try:
-        names = near(missing.topic, _user_topics(topic_names(properties, timeout_s=QUICKLY_S), own))
+        names = near(missing.topic, _user_topics(topic_names(properties, timeout_s=SUGGEST_TIMEOUT_S), own))
     except EvertableError:
         return missing
     if not names:
@@ -68,7 +68,7 @@ def with_suggestions(
 def near(name: str, known: Iterable[str]) -> list[str]:
     """Returns the known names that a misspelled ``name`` may mean, the likeliest first."""
     word, folded = name.lower(), {each.lower(): each for each in known}
-    close = difflib.get_close_matches(word, folded, max(1, len(folded)), LIKENESS)
+    close = difflib.get_close_matches(word, folded, max(1, len(folded)), MIN_SIMILARITY)
     close.sort(key=lambda each: (-difflib.SequenceMatcher(None, each, word).ratio(), each))
     return [folded[each] for each in close[:MAX_SUGGESTIONS]]
 
