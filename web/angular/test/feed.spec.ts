@@ -122,14 +122,17 @@ describe('a feed', () => {
 });
 
 describe('a feed that is refused', () => {
-  it.each(['QUERY_TIMEOUT', 'TOO_MANY_QUERIES', 'TOO_MANY_VIEWS'])('continues with the last query after %s', (condition) => {
-    const current = feed({ ...BARE, sort: ['n'] });
-    answer(1000);
-    current.setQuery({ ...BARE, filters: ['n > 1'] });
-    subscription.refuse({ condition, message: 'no' });
-    expect(refusals.at(-1)).toMatchObject({ condition });
-    expect(subscription.asked).toMatchObject({ sort: ['n'], filter: '' });
-  });
+  it.each(['QUERY_TIMEOUT', 'TOO_MANY_QUERIES', 'TOO_MANY_VIEWS'])(
+    'continues with the last query after %s',
+    (condition) => {
+      const current = feed({ ...BARE, sort: ['n'] });
+      answer(1000);
+      current.setQuery({ ...BARE, filters: ['n > 1'] });
+      subscription.refuse({ condition, message: 'no' });
+      expect(refusals.at(-1)).toMatchObject({ condition });
+      expect(subscription.asked).toMatchObject({ sort: ['n'], filter: '' });
+    },
+  );
 
   it('continues with the last query, and shows the reason until another query is set', () => {
     const current = feed({ ...BARE, sort: ['n'] });
