@@ -163,7 +163,7 @@ def test_a_control_topic_that_was_made_again_meanwhile_is_read_anew(
     Records(broker.bootstrap).send(topic, [{"joinType": "natural"}, {"joinType": "outer"}])
     with App(configuration) as again:
         assert again.wait_live()["joinType"] == "natural"
-        assert f"The control topic '{topic}' was made again; it is read anew" in again.logs
+        assert f"The control topic '{topic}' was recreated; reading it from the beginning" in again.logs
         assert [again.verdict((0, offset))["result"] for offset in range(2)] == ["applied", "rejected"]
         told = [(row["state"], row["reason"]) for row in again.rows("generations", sort="generation")]
         assert told[1:] == [("retired", "not taken up again by the next start"), ("live", "")]

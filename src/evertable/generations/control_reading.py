@@ -55,7 +55,7 @@ def read_control(
 
 def _report(start: ControlStart, name: str, report: Callable[[str, str], None]) -> None:
     if start.is_recreated:
-        report("WARN", f"The control topic '{name}' was made again; it is read anew")
+        report("WARN", f"The control topic '{name}' was recreated; reading it from the beginning")
     if start.from_end:
         why = "what it holds by now may have been sent to other apps"
         report("INFO", f"The control topic '{name}' is read from its end: {why}")

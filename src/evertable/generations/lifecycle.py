@@ -1,4 +1,4 @@
-"""The life of generations, without any I/O: what happened goes in, what to do comes out.
+"""The lifecycle of generations, without any I/O: takes events, and returns the actions to carry out.
 
 ::
 
@@ -9,8 +9,8 @@
                          │           ▲          │
                          └─ eager ───┘          └── revived: live again, at once
 
-At most one generation is on its way at a time, from its build to the end of its cleaning-up if it comes to nothing; so
-what is wanted meanwhile is remembered, and only the newest is built next. Once one is live, exactly one is.
+At most one generation is in preparation at a time, which lasts until it is live, or failed and cleaned up. Of the
+wirings that are requested meanwhile, only the newest is built next. Once a generation is live, exactly one always is.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from evertable.schema.wiring import Wiring
 
 NEVER = float("inf")
 MAX_WAITS = 6
-"""Between two tries to build what cannot be: at most so many times the first wait."""
+"""The longest wait before a failed build is retried, as a multiple of the first one."""
 QUIET_S = 0.25
-"""After a build was given up for a newer message, none came for so long: then the next one is built."""
+"""After a newer message has superseded a build, the next build waits until no message came for so long."""
 
 
 class GenerationState(StrEnum):
@@ -53,11 +53,11 @@ MOVES: dict[GenerationState, frozenset[GenerationState]] = {
 }
 
 RequestId = Hashable
-"""Who asked for a wiring, such as a control message; it is told the outcome."""
+"""Identifies who requested a wiring, such as a control message, for the report of the outcome."""
 
 
 class Result(StrEnum):
-    """What became of a request."""
+    """The outcome of a request."""
 
     APPLIED = "applied"
     UNCHANGED = "unchanged"
@@ -68,7 +68,7 @@ class Result(StrEnum):
 
 @dataclass(frozen=True)
 class Build:
-    """Look at the topics, make the changelog, start the query; ``resumed``: take up what is there."""
+    """Read the topics' offsets, create the changelog and start the query; or resume an earlier generation."""
 
     generation: int
     wiring: Wiring
@@ -84,14 +84,14 @@ class Publish:
 
 @dataclass(frozen=True)
 class End:
-    """Stop the query, then delete changelog and checkpoint; say ``ended`` when that is done."""
+    """Stop the query and delete changelog and checkpoint, then call ``ended``."""
 
     generation: int
 
 
 @dataclass(frozen=True)
 class Settle:
-    """Tell who asked."""
+    """Report the outcome of a request."""
 
     request: RequestId
     result: Result
@@ -114,7 +114,7 @@ class Rules:
 
 @dataclass
 class Generation:
-    """One generation, as far as its life goes."""
+    """One generation: its state, and who requested it."""
 
     number: int
     wiring: Wiring
@@ -122,9 +122,9 @@ class Generation:
     reason: str = ""
     requests: list[RequestId] = field(default_factory=list)
     due_s: float = NEVER
-    """When it has taken too long, or lingered long enough."""
+    """When its build times out, or its lingering ends."""
     broken: bool = False
-    """Live, but its query cannot go on: it is read until another one takes its place."""
+    """Live, but its query cannot continue: its tables stay until another generation replaces it."""
     resumed: bool = False
 
     def move(self, state: GenerationState, reason: str = "") -> None:
@@ -135,18 +135,18 @@ class Generation:
 
 
 class Lifecycle:
-    """All generations of an app. Every method tells what happened and returns what to do, in order.
+    """Decides on the generations of an app: each method takes one event and returns the actions, in order.
 
-    ``fallbacks`` are what to build, before anything is live, if what is wanted cannot be; then it begins anew after
-    ``retry_s``, and later each time.
+    ``fallbacks`` are built, as long as nothing is live, if the wanted wiring cannot be built. If they cannot be built
+    either, all of it is tried again after ``retry_s``, and later each time.
     """
 
     def __init__(self, rules: Rules, last: int = 0, fallbacks: Sequence[Wiring] = (), retry_s: float = 5.0) -> None:
         self.generations: dict[int, Generation] = {}
-        """Those that live, or are still being cleaned up."""
+        """All that have not been cleaned up yet."""
         self.wanted: Wiring | None = None
         self.previous: Wiring | None = None
-        """The wiring that was live before this one."""
+        """The wiring that was live before the current one."""
         self._rules = rules
         self._last = last
         self._fallbacks = tuple(fallbacks)
@@ -155,7 +155,7 @@ class Lifecycle:
         self._retries = 0
         self._quiet_due = NEVER
         self._tried: list[Wiring] = []
-        self._asking: list[RequestId] = []  # for what is wanted and not yet being built
+        self._asking: list[RequestId] = []  # requests for the wanted wiring, whose build has not started
         self._closing = False
 
     def _of(self, *states: GenerationState) -> list[Generation]:
@@ -167,27 +167,27 @@ class Lifecycle:
 
     @property
     def coming(self) -> Generation | None:
-        """The one that is being built or warms."""
+        """The generation that is being built or is warming."""
         return next(iter(self._of(GenerationState.BUILDING, GenerationState.WARMING)), None)
 
     @property
     def staying(self) -> Generation | None:
-        """The one that a restart takes up again: what is live, or was before this start and is still coming back."""
+        """The generation that a restart resumes: the live one, or the one that this start is still resuming."""
         coming = self.coming
         return self.live or (coming if coming is not None and coming.resumed else None)
 
     @property
     def lingering(self) -> list[Generation]:
-        """Those that were live before, the latest last."""
+        """Generations that were live before, the latest last."""
         return sorted(self._of(GenerationState.LINGERING), key=lambda generation: generation.due_s)
 
     @property
     def next_due(self) -> float:
-        """When ``tick`` should be called at the latest."""
+        """The latest time at which ``tick`` should be called."""
         return min([self._retry_due, self._quiet_due, *(generation.due_s for generation in self.generations.values())])
 
     def resume(self, number: int, wiring: Wiring, request: RequestId | None = None) -> list[Action]:
-        """At the start: takes up the generation that was live when the last orchestrator ended."""
+        """Resumes the generation that was live when the last orchestrator ended."""
         self.wanted = wiring
         asking = [] if request is None else [request]
         self.generations[number] = Generation(number, wiring, requests=asking, resumed=True)
@@ -195,7 +195,7 @@ class Lifecycle:
         return [Build(number, wiring, resumed=True)]
 
     def want(self, wiring: Wiring, now: float, request: RequestId | None = None) -> list[Action]:
-        """Someone wants this wiring from now on."""
+        """Makes this the wanted wiring."""
         asking = [] if request is None else [request]
         live, coming = self.live, self.coming
         unchanged = wiring == self.wanted
@@ -208,7 +208,7 @@ class Lifecycle:
         actions = self._supersede(coming, "a newer message came")
         actions += self._settle_asking(Result.SUPERSEDED, "a newer message came")
         if coming or self._quiet_due < NEVER:
-            self._quiet_due = now + QUIET_S  # in a burst of messages, most builds would be for nothing
+            self._quiet_due = now + QUIET_S  # in a burst of messages, most builds would be wasted
         if live and live.wiring == wiring and not live.broken:
             result = Result.UNCHANGED if unchanged else Result.APPLIED
             return [*actions, *(Settle(one, result, live.number) for one in asking)]
@@ -219,28 +219,28 @@ class Lifecycle:
         return [*actions, *self._build_next(now)]
 
     def started(self, number: int, now: float) -> list[Action]:
-        """Its query runs."""
+        """Takes note that a generation's query runs."""
         generation = self.generations[number]
         if generation.state is not GenerationState.BUILDING:
-            return []  # it was given up meanwhile
+            return []  # it was superseded meanwhile
         generation.move(GenerationState.WARMING)
         return self._publish(generation, now) if self._rules.eager and not generation.resumed else []
 
     def caught_up(self, number: int, now: float, remark: str = "") -> list[Action]:
-        """Its tables hold what the topics held when its build began; whoever asked for it gets the remark."""
+        """Publishes a generation whose tables hold the backlog; its requests are settled with the remark."""
         generation = self.generations.get(number)
         return (
             self._publish(generation, now, remark) if generation and generation.state is GenerationState.WARMING else []
         )
 
     def kept_instead_of(self, generation: Generation) -> Wiring | None:
-        """The wiring that viewers see, or see next, if this generation does not go live; None if there is none."""
+        """Returns the wiring that viewers see if this generation does not go live; None if there is none."""
         if self.live is not None:
             return self.live.wiring
         return next((wiring for wiring in self._fallbacks if wiring != generation.wiring), None)
 
     def held(self, number: int, reason: str) -> list[Action]:
-        """It is warm, but not to be shown: nobody is to see it unless they insist."""
+        """Ends a warm generation that looks broken, without showing it."""
         generation = self.generations[number]
         kept = self.kept_instead_of(generation)
         if kept is None:
@@ -251,7 +251,7 @@ class Lifecycle:
         return [*(Settle(one, Result.HELD, number, reason) for one in generation.requests), End(number)]
 
     def failed(self, number: int, reason: str, now: float, *, lasting: bool = True) -> list[Action]:
-        """It cannot be built, or its query cannot go on; not ``lasting`` if the same wiring may work later."""
+        """Handles a failed build or query; ``lasting`` is False if the same wiring may work later."""
         generation = self.generations.get(number)
         if generation is None:
             return []
@@ -267,12 +267,12 @@ class Lifecycle:
                 return []
 
     def ended(self, number: int, now: float) -> list[Action]:
-        """It is cleaned up, and forgotten here."""
+        """Forgets a generation that has been cleaned up."""
         del self.generations[number]
         return self._build_next(now)
 
     def make_room(self, now: float) -> list[Action]:
-        """What is being built does not fit: gives it up and ends what lingers, then builds it again."""
+        """Restarts a build that does not fit, after ending all lingering generations."""
         coming = self.coming
         if coming is None or not self.lingering:
             return []
@@ -284,7 +284,7 @@ class Lifecycle:
         return [*actions, *self._build_next(now)]
 
     def tick(self, now: float) -> list[Action]:
-        """Time has passed."""
+        """Ends what has timed out or lingered long enough, and starts builds that are due."""
         actions: list[Action] = []
         for generation in [one for one in self.generations.values() if one.due_s <= now]:
             if generation.state is GenerationState.LINGERING:
@@ -299,7 +299,7 @@ class Lifecycle:
         return actions
 
     def close(self) -> list[Action]:
-        """The orchestrator stops: all ends but what stays."""
+        """Ends all generations but the one that a restart resumes."""
         self._closing = True
         staying = self.staying
         actions: list[Action]
@@ -317,7 +317,7 @@ class Lifecycle:
         generation.move(GenerationState.LIVE)
         generation.due_s = NEVER
         self._retries = 0
-        self.wanted = generation.wiring  # if it was a fallback, what could not be built is wanted no more
+        self.wanted = generation.wiring  # after a fallback, the wiring that could not be built is no longer wanted
         actions: list[Action] = [Publish(generation.number)]
         if before:
             if before.wiring != generation.wiring:
@@ -345,8 +345,8 @@ class Lifecycle:
             return []
         generation.move(GenerationState.SUPERSEDED, reason)
         generation.due_s = NEVER
-        told = [Settle(one, Result.SUPERSEDED, generation.number, reason) for one in generation.requests]
-        return [*told, End(generation.number)]
+        settled = [Settle(one, Result.SUPERSEDED, generation.number, reason) for one in generation.requests]
+        return [*settled, End(generation.number)]
 
     def _settle_asking(self, result: Result, reason: str) -> list[Action]:
         asking, self._asking = self._asking, []
@@ -355,15 +355,15 @@ class Lifecycle:
     def _give_up(self, generation: Generation, reason: str, now: float, *, lasting: bool = True) -> list[Action]:
         generation.move(GenerationState.FAILED, reason)
         generation.due_s = NEVER
-        if generation.resumed:  # built anew, that may well work
+        if generation.resumed:  # a rebuild may well work
             self._asking += generation.requests
             generation.requests = []
-        told = [Settle(one, Result.FAILED, generation.number, reason) for one in generation.requests]
+        settled = [Settle(one, Result.FAILED, generation.number, reason) for one in generation.requests]
         live = self.live
         if live and not live.broken and self.wanted == generation.wiring:
             self.wanted = live.wiring
         elif live is None or live.broken:
-            if generation.requests and self.wanted == generation.wiring:  # the messages failed, so it is not retried
+            if generation.requests and self.wanted == generation.wiring:  # its requests failed, so it is not retried
                 self.wanted = self.kept_instead_of(generation) or self.wanted
             if lasting and not generation.resumed:
                 self._tried.append(generation.wiring)
@@ -372,15 +372,15 @@ class Lifecycle:
                 self._tried.clear()
                 self._retry_due = now + self._retry_s * min(2**self._retries, MAX_WAITS)
                 self._retries += 1
-        return [*told, End(generation.number)]
+        return [*settled, End(generation.number)]
 
     def _next_try(self) -> Wiring | None:
-        """What to build: the wanted wiring, or before anything is live what falls back from it."""
+        """Returns the wiring to build: the wanted one, or a fallback as long as nothing is live."""
         options = [self.wanted] if self.live else [self.wanted, *self._fallbacks]
         return next((one for one in options if one is not None and one not in self._tried), None)
 
     def _build_next(self, now: float) -> list[Action]:
-        """Builds what is wanted, unless something is on its way or being cleaned up after."""
+        """Builds the wanted wiring, unless another build or its cleanup is in progress."""
         on_the_way = self._of(
             GenerationState.BUILDING,
             GenerationState.WARMING,

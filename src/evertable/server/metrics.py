@@ -53,7 +53,7 @@ METRICS = (
     Metric("evertable_publication", Kind.GAUGE, (), "the number of the last flip"),
     Metric("evertable_generation", Kind.GAUGE, (), "the live generation; 0 before the first"),
     Metric("evertable_table_rows", Kind.GAUGE, ("table",), "rows in the table that a name shows"),
-    Metric("evertable_table_version", Kind.GAUGE, ("table",), "its version, which starts anew with a swap"),
+    Metric("evertable_table_version", Kind.GAUGE, ("table",), "its version, which restarts with each swap"),
     Metric("evertable_table_bytes", Kind.GAUGE, ("table",), "about how much memory it takes"),
     Metric("evertable_changes_folded_total", Kind.COUNTER, (), "changelog records folded into tables"),
     Metric("evertable_rejects_total", Kind.COUNTER, ("source",), "records that went to dead_letters"),
