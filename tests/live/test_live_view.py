@@ -68,7 +68,7 @@ class Taker:
         return tail.kind
 
 
-class StatusTables:
+class ViewSimulation:
     """All views of one name, and what the hub would do with them."""
 
     def __init__(self, seed: int) -> None:
@@ -109,23 +109,23 @@ class StatusTables:
             order.slots, order.version, _ = order.compute()
             order.number += 1
 
-    def look(self, view: LiveView) -> Update | None:
+    def evaluate(self, view: LiveView) -> Update | None:
         binding = view.bind(self.catalog.current, self.orders)
         if binding is None:
             return None
-        look = view.evaluate(binding)
-        assert view.is_current(binding) == (look is None)
-        return view.apply(look) if look else None
+        result = view.evaluate(binding)
+        assert view.is_current(binding) == (result is None)
+        return view.apply(result) if result else None
 
     def round(self) -> None:
-        """What cannot be overlooked is looked at; then nothing on show is old."""
+        """Evaluates what cannot be fast-forwarded; afterwards no current page is outdated."""
         seen = TableChanges.read(self.catalog.current, self.table, self.since)
         self.since = seen.extent.version
         for view in self.views:
             before, swapped = shown(view), view.binding and view.binding.publication is not seen.publication
             stamp, news = view.stamp, view.fast_forward(seen)
             if news is None:
-                news = self.look(view) or Update.NONE
+                news = self.evaluate(view) or Update.NONE
             assert view.stamp >= stamp
             if view.binding is None or view.binding.publication is not seen.publication:
                 assert view.query.sort or view.query.where, "an unsorted view need not wait"
@@ -150,7 +150,7 @@ class StatusTables:
         """As ``Hub.attach`` does: who comes between two rounds sees what is there then."""
         taker = Taker(view, Subscription("a", len(self.takers), lambda subscription: None))
         self.takers.append(taker)
-        self.look(view)
+        self.evaluate(view)
         return taker
 
     def change(self, taker: Taker) -> None:
@@ -158,7 +158,7 @@ class StatusTables:
         after = taker.view.stamp if taker.subscription.page_number else taker.subscription.min_stamp
         taker.view = self.random.choice(self.views)
         taker.subscription = Subscription("a", taker.subscription.tag + 1, lambda subscription: None, after)
-        self.look(taker.view)
+        self.evaluate(taker.view)
 
 
 def cells(table: BoundedTable, slots: Slots, columns: Sequence[int]) -> Rows:
@@ -176,33 +176,33 @@ def shown(view: LiveView) -> tuple[int, Rows]:
 @pytest.mark.parametrize("seed", range(HISTORIES))
 def test_pages_stay_right(seed: int) -> None:
     """While rows come, change and go, names flip to and fro, and viewers come, change and take frames now and then."""
-    status_tables = StatusTables(seed)
+    simulation = ViewSimulation(seed)
     for _ in range(60):
-        chance = status_tables.random.random()
+        chance = simulation.random.random()
         if chance < 0.4:
-            status_tables.write()
+            simulation.write()
         elif chance < 0.45:
-            status_tables.flip()
+            simulation.flip()
         elif chance < 0.55:
-            status_tables.compute(status_tables.random.choice(status_tables.views))
+            simulation.compute(simulation.random.choice(simulation.views))
         elif chance < 0.6:
-            status_tables.join(status_tables.random.choice(status_tables.views))
+            simulation.join(simulation.random.choice(simulation.views))
         elif chance < 0.7:
-            status_tables.change(status_tables.random.choice(status_tables.takers))
+            simulation.change(simulation.random.choice(simulation.takers))
         elif chance < 0.9:
-            status_tables.round()
+            simulation.round()
         else:
-            for taker in status_tables.random.sample(status_tables.takers, len(status_tables.takers) // 2):
+            for taker in simulation.random.sample(simulation.takers, len(simulation.takers) // 2):
                 taker.take()
-    for view in status_tables.views:
-        status_tables.look(view)
-        status_tables.compute(view)
-    status_tables.round()
-    for taker in status_tables.takers:
+    for view in simulation.views:
+        simulation.evaluate(view)
+        simulation.compute(view)
+    simulation.round()
+    for taker in simulation.takers:
         taker.take()
         assert not taker.view.has_update_for(taker.subscription), "one frame brings all that was missed"
-        assert (taker.picture.total, taker.picture.rows) == status_tables.expected(taker.view)
-        assert taker.picture.page["publication"] == status_tables.catalog.current.number
+        assert (taker.picture.total, taker.picture.rows) == simulation.expected(taker.view)
+        assert taker.picture.page["publication"] == simulation.catalog.current.number
 
 
 def one(view: View, table: BoundedTable) -> tuple[LiveView, Catalog, Orders]:
@@ -211,12 +211,12 @@ def one(view: View, table: BoundedTable) -> tuple[LiveView, Catalog, Orders]:
     return LiveView("users_ui", view, Query.parse(view)), catalog, orders
 
 
-def looked(view: LiveView, catalog: Catalog, orders: Orders) -> ViewResult:
+def evaluated(view: LiveView, catalog: Catalog, orders: Orders) -> ViewResult:
     binding = view.bind(catalog.current, orders)
     assert binding is not None
-    look = view.evaluate(binding)
-    assert look is not None
-    return look
+    result = view.evaluate(binding)
+    assert result is not None
+    return result
 
 
 def test_a_slow_viewer_gets_the_newest_total_with_its_patch() -> None:
@@ -224,14 +224,14 @@ def test_a_slow_viewer_gets_the_newest_total_with_its_patch() -> None:
     table = BoundedTable(USERS, 1_000)
     table.put({i: (f"u{i}", "long enough for a patch to pay" * 5, i) for i in range(10)})
     view, catalog, orders = one(View(limit=5), table)
-    view.apply(looked(view, catalog, orders))
+    view.apply(evaluated(view, catalog, orders))
     quick, slow = (Taker(view, Subscription("a", 0, lambda subscription: None)) for _ in range(2))
     assert (quick.take(), slow.take()) == ("page", "page")
     table.put({1: ("u1", "changed", 1)})
-    view.apply(looked(view, catalog, orders))
+    view.apply(evaluated(view, catalog, orders))
     assert quick.take() == "patch"
     table.append([("new", "elsewhere", 1)])
-    assert view.apply(looked(view, catalog, orders)) is Update.TOTAL
+    assert view.apply(evaluated(view, catalog, orders)) is Update.TOTAL
     assert (quick.take(), slow.take()) == ("total", "patch")
     assert quick.picture.total == slow.picture.total == 11
     assert quick.picture.rows == slow.picture.rows
@@ -242,11 +242,11 @@ def test_a_patch_that_is_longer_than_its_page_is_not_sent() -> None:
     table = BoundedTable(USERS, 100)
     table.put(dict.fromkeys(range(100), ("u", "name", 1)))
     view, catalog, orders = one(View(columns=("age",)), table)
-    view.apply(looked(view, catalog, orders))
+    view.apply(evaluated(view, catalog, orders))
     taker = Taker(view, Subscription("a", 0, lambda subscription: None))
     taker.take()
     table.put(dict.fromkeys(range(100), ("u", "name", 2)))
-    view.apply(looked(view, catalog, orders))
+    view.apply(evaluated(view, catalog, orders))
     assert taker.take() == "page"
 
 
@@ -255,7 +255,7 @@ def test_only_what_changed_is_read_again(monkeypatch: pytest.MonkeyPatch) -> Non
     table, taken = BoundedTable(USERS, 100), list[int]()
     table.put({i: (f"u{i}", "name", i) for i in range(50)})
     view, catalog, orders = one(View(limit=20), table)
-    view.apply(looked(view, catalog, orders))
+    view.apply(evaluated(view, catalog, orders))
     take = table.take
 
     def noted(slots: Slots, columns: Sequence[int]) -> Any:
@@ -264,7 +264,7 @@ def test_only_what_changed_is_read_again(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr(table, "take", noted)
     table.put({3: ("u3", "other", 3), 40: ("u40", "other", 40)})
-    look = looked(view, catalog, orders)
+    look = evaluated(view, catalog, orders)
     assert taken == [3]
     assert look.rows is not None
     assert look.rows.values[3] == ("u3", "other", 3)
@@ -275,7 +275,7 @@ def test_what_a_view_does_not_show_is_no_news() -> None:
     table = BoundedTable(USERS, 100)
     table.put({1: ("u1", "name", 1)})
     view, catalog, orders = one(View(columns=("name",)), table)
-    view.apply(looked(view, catalog, orders))
+    view.apply(evaluated(view, catalog, orders))
     table.put({1: ("u1", "name", 2)})
-    assert view.apply(looked(view, catalog, orders)) is Update.NONE
+    assert view.apply(evaluated(view, catalog, orders)) is Update.NONE
     assert view.stamp.version == 2

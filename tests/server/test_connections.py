@@ -320,9 +320,9 @@ def test_whoever_connects_and_asks_nothing_is_cut(
         assert patient.get(f"{server.url}/healthz").status_code == 200
 
 
-def test_the_server_stops_under_many_who_take_nothing(stalling: Stalling) -> None:
-    """Within the time it promises, whatever waits to be taken."""
+@pytest.mark.timeout(120)
+def test_the_server_stops_with_many_stalled_viewers(stalling: Stalling, lost: list[WebSocketProtocol]) -> None:
+    """It waits for none of them, and no connection is left."""
     with stalling.stalled(200):
-        start = time.monotonic()
         stalling.server.stop()
-        assert time.monotonic() - start < run.GRACE_S + 15
+        assert len(lost) == 200

@@ -209,14 +209,14 @@ def test_different_queries_are_limited(serve: Serve) -> None:
         assert "server.max_queries" in second.errors[0]["message"]
         second.subscribe("users_ui", "d")
         second.subscribe("users_ui", "e", filter="age > 5", limit=1)
-        assert second.look("d", 1, sort=["-age"], limit=1).total == 10
+        assert second.change_view("d", 1, sort=["-age"], limit=1).total == 10
         rows.append([("u", "new", 50)])
         first.until(lambda: older.total == 5)
         first.send(type="unsubscribe", id="b")
         second.send(type="unsubscribe", id="d")
         wait_until(lambda: hub.queries == 1)
         assert second.subscribe("users_ui", "c", 5, filter="age > 6").total == 4
-        assert second.look("c", 6, filter="age > 7").total == 3
+        assert second.change_view("c", 6, filter="age > 7").total == 3
     wait_until(lambda: hub.queries == 0)
 
 

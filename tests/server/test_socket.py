@@ -96,9 +96,9 @@ def test_a_view_can_be_changed(serve: Serve) -> None:
     server, hub, _ = live(serve, catalog_of(users_ui=rows))
     with Viewer(server.url) as viewer:
         picture = viewer.subscribe("users_ui", limit=3)
-        viewer.look("a", 1, limit=2, sort=["-age"], columns=["age", "userId"])
+        viewer.change_view("a", 1, limit=2, sort=["-age"], columns=["age", "userId"])
         assert picture.rows == [[99, "u99"], [98, "u98"]]
-        viewer.look("a", 2, filter="age >")
+        viewer.change_view("a", 2, filter="age >")
         error = viewer.errors.pop()
         assert (error["condition"], error["position"], error["tag"]) == ("FILTER_INVALID", 5, 2)
         rows.append([("new", "new", 777)])

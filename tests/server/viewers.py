@@ -61,7 +61,7 @@ class Viewer:
         self.send(type="subscribe", id=name, table=table, tag=tag, view=view)
         return self._answered(name, tag)
 
-    def look(self, name: str, tag: int, **view: Any) -> Picture:
+    def change_view(self, name: str, tag: int, **view: Any) -> Picture:
         """Changes the view and waits for the answer."""
         self.send(type="view", id=name, tag=tag, view=view)
         return self._answered(name, tag)
