@@ -232,11 +232,11 @@ def test_different_views_are_limited(serve: Serve) -> None:
         assert "2 different views" in second.errors[0]["message"]
         assert "server.max_views" in second.errors[0]["message"]
         second.subscribe("users_ui", "d", limit=2)
-        first.look("a", 1, limit=1, offset=5)
+        first.change_view("a", 1, limit=1, offset=5)
         assert hub.views == 2
         second.send(type="view", id="d", tag=2, view={"limit": 4})
         second.until(lambda: len(second.errors) == 2)
         first.send(type="unsubscribe", id="a")
         wait_until(lambda: hub.views == 1)
-        second.look("d", 3, limit=4)
+        second.change_view("d", 3, limit=4)
     wait_until(lambda: hub.views == 0)
