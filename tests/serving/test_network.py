@@ -51,8 +51,8 @@ def wired(topics: Pair) -> dict[str, str]:
 
 def _swap_into_a_black_hole(app: App, proxy: Proxy, topics: Pair) -> tuple[int, int]:
     """Sends a control message and returns when its build has not been answered, and is attempted again."""
-    proxy.delay_ms = 1_000  # the build must not be quicker than the black hole, on a busy machine too
     place = app.control(wired(topics))
+    proxy.delay_ms = 1_000  # the build must not be quicker than the black hole, on a busy machine too
     wait_until(lambda: any("Building generation 2" in line for line in app.logs), "the build")
     proxy.black_hole()
     wait_until(lambda: any(RETRIED in line for line in app.logs), lambda: f"a retry: {app.logs}")

@@ -105,7 +105,7 @@ def test_killed_around_the_flip_the_new_generation_is_taken_up(
         assert second.publication == 3  # the second was given, whether someone saw it or not
         assert [row["result"] for row in second.rows("control_raw")] == ["applied"]
         told = [(row["state"], row["reason"]) for row in second.rows("generations", sort="generation")]
-        assert told == [("retired", "not taken up again by the next start"), ("live", "")]
+        assert told == [("retired", "not resumed by the next start"), ("live", "")]
         wait_until(lambda: changelogs(broker.bootstrap, app) == [f"evertable.{app}.g000002"])
         assert [path.name for path in (tmp_path / "checkpoints" / app).iterdir()] == ["g000002"]
         rollback = second.http.post("/api/rollback").json()
@@ -166,7 +166,7 @@ def test_a_control_topic_that_was_made_again_meanwhile_is_read_anew(
         assert f"The control topic '{topic}' was recreated; reading it from the beginning" in again.logs
         assert [again.verdict((0, offset))["result"] for offset in range(2)] == ["applied", "rejected"]
         told = [(row["state"], row["reason"]) for row in again.rows("generations", sort="generation")]
-        assert told[1:] == [("retired", "not taken up again by the next start"), ("live", "")]
+        assert told[1:] == [("retired", "not resumed by the next start"), ("live", "")]
 
 
 def test_a_second_one_is_refused_unless_it_is_to_take_over(configured: Configured) -> None:
