@@ -1,4 +1,4 @@
-"""docs/TROUBLESHOOTING.md has an entry for every condition that people can meet, and for no other."""
+"""Every condition that people can meet is documented, in docs/TROUBLESHOOTING.md or on a page that it names."""
 
 from __future__ import annotations
 
@@ -12,21 +12,18 @@ from evertable import errors
 from evertable.client import errors as client_errors
 from evertable.control.messages import Condition
 from evertable.engine import failures
-from evertable.protocol.frames import CloseCode
 from evertable.server import refusals
 from evertable.server.metrics import METRICS
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src" / "evertable"
-PAGE = (ROOT / "docs" / "TROUBLESHOOTING.md").read_text()
+DOCS = ROOT / "docs"
+PAGE = (DOCS / "TROUBLESHOOTING.md").read_text()
 
 START = "Errors of commands and of the server's start"
-CONTROL = "Reasons of rejected control messages"
 DEAD_LETTERS = "Reasons in dead_letters"
 QUERIES = "Failures of queries"
-SERVER = "Refusals of the server"
-CLIENTS = "What clients say themselves"
-CODES = "Close codes of WebSockets"
+CLIENTS = "Errors of clients"
 
 
 def read(folder: Path, ending: str) -> str:
@@ -34,11 +31,19 @@ def read(folder: Path, ending: str) -> str:
     return "\n".join(path.read_text() for path in paths)
 
 
-def table(title: str) -> list[list[str]]:
-    """The cells of a section's table, its head left out."""
-    text = PAGE.split(f"### {title}\n", 1)[1].split("\n#", 1)[0]
+def rows(text: str) -> list[list[str]]:
+    """The cells of a table, its head left out."""
     lines = [line for line in text.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def table(title: str) -> list[list[str]]:
+    """The cells of a section's table."""
+    return rows(PAGE.split(f"### {title}\n", 1)[1].split("\n#", 1)[0])
+
+
+def conditions(cell: str) -> list[str]:
+    return re.findall(r"`([A-Z][A-Z0-9_]+)`", cell)
 
 
 def own(module: object) -> dict[str, type[errors.EvertableError]]:
@@ -57,23 +62,34 @@ ASKED = set(re.findall(r"\? '([A-Z]+_[A-Z]+)' : '([A-Z]+_[A-Z]+)'", read(ROOT / 
 BY_CLIENTS = {name for pair in IN_BROWSERS | ASKED for name in pair if name}
 REJECTED = set(re.findall(r'"([A-Z]+[0-9A-Z]*(?:_[A-Z0-9]+)+|TOMBSTONE)"', read(ROOT / "jvm", ".java")))
 
+CONTROL = {condition.value for condition in Condition}
+SERVER = REQUESTS | REFUSED | {name for name, _ in refusals.ROUTING.values()} | refusals.STATUSES.keys()
+TEMPORARY = failures._TEMPORARY.keys() | {failures.classify("").condition}
 WANTED: dict[str, set[str]] = {
     START: own(errors).keys() - REQUESTS,
-    CONTROL: {condition.value for condition in Condition},
     DEAD_LETTERS: REJECTED,
-    QUERIES: failures._FINAL.keys() | failures._TEMPORARY.keys() | {failures.classify("").condition},
-    SERVER: REQUESTS | REFUSED | {name for name, _ in refusals.ROUTING.values()} | refusals.STATUSES.keys(),
+    QUERIES: set(failures._FINAL),
     CLIENTS: own(client_errors).keys() | SWAPS | {"ACCESS_DENIED"} | (BY_CLIENTS - REFUSED),
-    CODES: {str(code.value) for code in CloseCode},
 }
-KNOWN = {condition for conditions in WANTED.values() for condition in conditions}
+KNOWN = {condition for conditions in WANTED.values() for condition in conditions} | CONTROL | SERVER
 
 
 @pytest.mark.parametrize("title", WANTED)
 def test_every_condition_has_an_entry_and_no_entry_is_unknown(title: str) -> None:
-    entries = Counter(row[0].strip("`") for row in table(title))
+    entries = Counter(name for row in table(title) for name in conditions(row[0]))
     assert set(entries) == WANTED[title]
     assert max(entries.values()) == 1
+
+
+def test_every_refusal_of_the_server_has_an_entry() -> None:
+    """In the tables of the pages that the troubleshooting names for them."""
+    sections = (("SERVER.md", "## Refusals"), ("PROTOCOL.md", "## Errors"), ("PROTOCOL.md", "## Connecting"))
+    texts = [(DOCS / page).read_text().split(f"{title}\n", 1)[1].split("\n## ", 1)[0] for page, title in sections]
+    assert {name for text in texts for row in rows(text) for cell in row[:2] for name in conditions(cell)} == SERVER
+
+
+def test_temporary_failures_of_queries_are_errors_with_an_entry() -> None:
+    assert TEMPORARY <= WANTED[START]
 
 
 def test_nothing_that_looks_like_a_condition_was_forgotten() -> None:
@@ -97,13 +113,7 @@ def test_reasons_in_dead_letters_are_those_of_the_format() -> None:
     assert set(re.findall(r"^\| `([A-Z0-9_]+)` \|", format_page, re.MULTILINE)) == WANTED[DEAD_LETTERS]
 
 
-def test_which_failures_are_final() -> None:
-    told = {row[0].strip("`"): row[1] for row in table(QUERIES)}
-    assert {name for name, final in told.items() if final == "yes"} == set(failures._FINAL)
-    assert set(told.values()) == {"yes", "no"}
-
-
-@pytest.mark.parametrize("title", [title for title in WANTED if title != CODES])
+@pytest.mark.parametrize("title", WANTED)
 def test_every_entry_says_what_it_means_and_what_to_do(title: str) -> None:
     assert [row[0] for row in table(title) if not all(row) or len(row[-1]) < 5] == []
 
