@@ -1,4 +1,4 @@
-"""docs/ARCHITECTURE.md and CONTRIBUTING.md name what is there, and packages import one another as drawn."""
+"""Documents for developers name what is there, and packages import one another as drawn."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "evertable"
 SCRIPT = ROOT / "scripts" / "import_graph.py"
 ARCHITECTURE = (ROOT / "docs" / "ARCHITECTURE.md").read_text()
+CONTROL = (ROOT / "docs" / "CONTROL.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 PATHS = re.compile(r"\b(?:src|jvm|web|tests|scripts|benchmarks|examples|docs)/[\w./-]*\w")
 
@@ -22,6 +23,11 @@ PATHS = re.compile(r"\b(?:src|jvm|web|tests|scripts|benchmarks|examples|docs)/[\
 @pytest.mark.parametrize("path", sorted(set(PATHS.findall(ARCHITECTURE + CONTRIBUTING))))
 def test_every_path_is_there(path: str) -> None:
     assert (ROOT / path).exists()
+
+
+def test_the_table_of_folders_is_the_folder_list() -> None:
+    listed = set(re.findall(r"^\| `src/evertable/(\w+)/`", ARCHITECTURE, re.MULTILINE))
+    assert listed == {path.parent.name for path in SOURCE.glob("*/__init__.py")}
 
 
 def test_packages_import_one_way_only_as_the_picture_shows() -> None:
@@ -42,7 +48,7 @@ def test_a_cycle_is_found(tmp_path: Path) -> None:
 
 
 def test_the_states_of_a_generation_are_drawn() -> None:
-    drawn = ARCHITECTURE.split("## A generation's life")[1].split("```")[1]
+    drawn = CONTROL.split("## A generation's life")[1].split("```")[1]
     assert {state.value for state in GenerationState} - set(re.findall(r"\w+", drawn)) == set()
 
 

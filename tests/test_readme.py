@@ -1,4 +1,4 @@
-"""The README tells the truth: its commands are typed, its Python is run, its files and folders are there."""
+"""The README tells the truth: its commands are typed, its Python is run, its files are there."""
 
 from __future__ import annotations
 
@@ -23,10 +23,6 @@ README = (ROOT / "README.md").read_text()
 NOT_TYPED = {
     "scripts/demo": "tests/demo runs the demo from the wheel; the script is run in a bare clone before a release",
     "scripts/setup": "it sets up the clone that runs this test; tests/install/test_setup_script.py runs it",
-    "scripts/test": "it runs this very test",
-    "scripts/lint": "it is run beside the tests",
-    "scripts/lock": "it needs the package registries, and writes files of this clone",
-    ".venv/bin/python -m benchmarks.engine": "it takes minutes, and nothing that is measured is a test",
 }
 
 
@@ -63,12 +59,6 @@ def test_what_the_commands_show(reader: Reader) -> None:
 @pytest.mark.parametrize("script", sorted(set(re.findall(r"scripts/\w+", README))))
 def test_its_scripts_are_there(script: str) -> None:
     assert (ROOT / script).is_file()
-
-
-def test_the_table_of_folders_is_the_folder_list() -> None:
-    told = set(re.findall(r"^\| `src/evertable/(\w+)/`", README, re.MULTILINE))
-    there = {path.parent.name for path in (ROOT / "src/evertable").glob("*/__init__.py")}
-    assert told == there
 
 
 def test_nothing_is_left_to_fill_in() -> None:
