@@ -162,7 +162,7 @@ def test_settings_that_are_named_exist(page: str) -> None:
 def test_every_line_of_the_settings_is_explained() -> None:
     text = blocks(PAGE, "yaml")[0]
     keys = set(re.findall(r"^ *(app|kafka|sources|topic|key|columns|join):", text, re.MULTILINE))
-    assert [line.strip("`") for line, _ in table(PAGE, "| line | what it says |")] == [
+    assert [line.strip("`") for line, _ in table(PAGE, "| line | meaning |")] == [
         key for key in ("app", "kafka", "sources", "topic", "key", "columns", "join") if key in keys
     ]
 
