@@ -1,4 +1,4 @@
-"""Parses a filter by recursive descent; docs/FILTERS.md has the grammar."""
+"""Parses a filter by recursive descent; docs/FILTERS.md describes the language."""
 
 from __future__ import annotations
 
