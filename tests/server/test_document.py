@@ -10,9 +10,7 @@ from starlette.routing import Route
 from tests.live.samples import settings
 
 from evertable import errors
-from evertable.protocol.values import MAX_TEXT
 from evertable.server import (
-    bad_requests,
     downloads,
     listen,
     middleware,
@@ -26,7 +24,6 @@ from evertable.server.app import create_app
 from evertable.server.metrics import METRICS
 from evertable.server.requests import CSV, PAGE, SHAPE
 from evertable.tables.catalog import Catalog
-from evertable.views.filters.parser import MAX_PART_CHARS
 
 PAGE_TEXT = (Path(__file__).parents[2] / "docs" / "SERVER.md").read_text()
 SOURCES = Path(run.__file__).parent
@@ -86,17 +83,11 @@ def test_conditions() -> None:
         ("downloads at once", str(downloads.MAX_DOWNLOADS)),
         ("a download whose client takes nothing", f"is given up after {downloads.STALLED_S} s"),
         ("requests of one address that wait for an answer", str(rest.MAX_WAITING)),
-        ("characters of a text after `contains`, `starts with`, `ends with`", str(MAX_PART_CHARS)),
         ("bytes in a body", f"{requests.MAX_BODY:,}"),
         ("bytes in a request's head, its address included", f"{run.MAX_HEAD_BYTES:,}"),
         (
             "from the connection, or the last answer, to a request's head",
             f"{uvicorn_internals.HEAD_S:.0f} s, then the connection is cut",
-        ),
-        ("characters of a text in a page", f"{MAX_TEXT:,}, then it is cut as in [PROTOCOL.md](PROTOCOL.md#values)"),
-        (
-            "answers to wrong tokens held back at once",
-            f"{bad_requests.MAX_HELD}, then further ones are answered at once",
         ),
         ("stopping", f"requests under way get {run.GRACE_S} s, then connections are cut"),
     ],
