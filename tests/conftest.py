@@ -8,11 +8,15 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
+from hypothesis import settings as hypothesis_settings
 
 from evertable.broker import EmbeddedBroker
 
 # A shell starts what it runs in the background with Ctrl-C ignored, and children inherit that; tests send it to them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+hypothesis_settings.register_profile("untimed", deadline=None)  # other processes may use the cores
+hypothesis_settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""A pseudo-terminal for tests."""
+"""The ``evertable`` command in a pipe or in a pseudo-terminal."""
 
 from __future__ import annotations
 
@@ -8,9 +8,29 @@ import os
 import pty
 import struct
 import subprocess
+import sys
 import termios
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tests.client.fake_orchestrator import FakeOrchestrator
+
+EVERTABLE = str(Path(sys.executable).with_name("evertable"))
+
+
+def start_evertable(orchestrator: FakeOrchestrator, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+    """Starts the command as a process."""
+    env = {**os.environ, "EVERTABLE_URL": orchestrator.url, **environment}
+    command = [EVERTABLE, *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+
+
+def result_of(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    """Waits for a command, and returns its exit code, output and errors."""
+    with process:
+        output, errors = process.communicate(timeout=60)
+    return process.returncode, output, errors
 
 
 class Terminal:

@@ -14,7 +14,7 @@ import httpx
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.client.conftest import ADA, BOB, COLUMNS, LiveServer, answering
+from tests.client.live_server import ADA, BOB, COLUMNS, LiveServer, answering
 from tests.waiting import wait_until
 
 from evertable.tables.table import schema_of

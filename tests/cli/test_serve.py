@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.cli.fake_orchestrator import EVERTABLE
+from tests.cli.terminal import EVERTABLE
 from tests.serving.rig import App, config
 from tests.waiting import wait_until
 

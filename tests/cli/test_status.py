@@ -6,9 +6,9 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from tests.cli.fake_orchestrator import EVERTABLE, FakeOrchestrator, result_of, start_evertable
-from tests.cli.terminal import Terminal
-from tests.client.conftest import LiveServer
+from tests.cli.terminal import EVERTABLE, Terminal, result_of, start_evertable
+from tests.client.fake_orchestrator import FakeOrchestrator
+from tests.client.live_server import LiveServer
 from tests.waiting import wait_until
 
 

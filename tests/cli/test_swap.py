@@ -6,8 +6,8 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from tests.cli.fake_orchestrator import EVERTABLE, FakeOrchestrator, result_of, start_evertable
-from tests.cli.terminal import Terminal
+from tests.cli.terminal import EVERTABLE, Terminal, result_of, start_evertable
+from tests.client.fake_orchestrator import FakeOrchestrator
 from tests.waiting import wait_until
 
 from evertable.errors import ControlReadOnlyError

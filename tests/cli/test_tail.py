@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.terminal import Terminal
-from tests.client.conftest import ADA, BOB, LiveServer
+from tests.client.live_server import ADA, BOB, LiveServer
 from tests.waiting import wait_until
 
 from evertable.schema.columns import parse_columns

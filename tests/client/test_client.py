@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests.client.conftest import ADA, BOB, COLUMNS, LiveServer, StartServer, answering
+from tests.client.live_server import ADA, BOB, COLUMNS, LiveServer, StartServer, answering
 
 from evertable.client import (
     AccessDeniedError,

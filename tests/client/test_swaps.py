@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.cli.fake_orchestrator import FakeOrchestrator
+from tests.client.fake_orchestrator import FakeOrchestrator
 
 from evertable.client import Client, ServerAnswerError, SwapError, SwapResult
 from evertable.client.swaps import SentMessage

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.client.conftest import LiveServer, StartServer
+from tests.client.live_server import LiveServer, StartServer
 
 from evertable.client import Client, ServerUnreachableError
 

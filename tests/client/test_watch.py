@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
-from tests.client.conftest import ADA, BOB, LiveServer, StartServer
 from tests.client.frames import ADA as ADA_SHORT
 from tests.client.frames import page_frame
+from tests.client.live_server import ADA, BOB, LiveServer, StartServer
 from tests.waiting import wait_until
 from websockets.sync.server import ServerConnection, serve
 from websockets.typing import Subprotocol

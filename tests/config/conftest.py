@@ -6,13 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
 from evertable.config import Config, load
 from evertable.errors import ConfigError
-
-settings.register_profile("untimed", deadline=None)  # other processes may have the cores
-settings.load_profile("untimed")
 
 MINIMAL = """\
 kafka: {bootstrap.servers: "localhost:9092"}

@@ -24,9 +24,6 @@ from evertable.control.messages import (
 )
 from evertable.schema.wiring import Wiring
 
-settings.register_profile("untimed", deadline=None)  # other processes may have the cores
-settings.load_profile("untimed")
-
 
 def config(*sources: str, **more: Any) -> Config:
     described = {name: {"topic": f"{name}_v1", "key": "id", "columns": {"id": "long"}} for name in sources}

@@ -445,5 +445,5 @@ class Histories(RuleBasedStateMachine):
         self.do(self.life.ended(number, self.now))
 
 
-Histories.TestCase.settings = settings(max_examples=400, stateful_step_count=40, deadline=None)
+Histories.TestCase.settings = settings(max_examples=400, stateful_step_count=40)
 TestHistories = Histories.TestCase

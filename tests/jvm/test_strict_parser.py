@@ -115,7 +115,7 @@ def parse(parser: Callable[..., Parse]) -> Parse:
     return parser(COLUMNS, "s")
 
 
-@settings(max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=1500, suppress_health_check=[HealthCheck.too_slow])
 @given(record=records)
 @example(record=SourceRecord(0, 0, 0, b'{"s": "x", "s": 1}'))
 @example(record=SourceRecord(0, 0, 0, b'{"l": "x", "l": 1}'))

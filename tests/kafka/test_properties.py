@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient
 from pydantic import ValidationError
 
-from evertable.config import Config, KafkaProperties, Role, Start
+from evertable.config import KafkaProperties, Role
 from evertable.kafka import property_names
-
-Load = Callable[..., Config]
-Problems = Callable[..., tuple[str, ...]]
 
 SERVERS = {"bootstrap.servers": "a:1"}
 
@@ -52,14 +47,6 @@ def test_a_typo_in_a_security_property() -> None:
     kafka = parse(ssl_truststor_location="/ca", sasl_login_new_thing="x")
     (message,) = kafka.warnings()
     assert str(message).endswith("is passed to Spark only; did you mean 'ssl.truststore.location'?")
-
-
-@pytest.mark.parametrize("name", sorted(property_names.NOT_USED))
-def test_properties_that_are_not_used(load_text: Load, minimal: str, name: str) -> None:
-    """They are passed to neither client, and a warning explains why."""
-    config = load_text(minimal.replace('"localhost:9092"', f'"localhost:9092", {name}: x'))
-    assert (f"kafka.{name}: is not used: {property_names.NOT_USED[name]}",) == config.warnings
-    assert (name in config.kafka.for_java(), name in config.kafka.for_librdkafka()) == (False, False)
 
 
 def test_other_spellings_are_not_used_either() -> None:
@@ -124,50 +111,6 @@ def test_librdkafka_knows_every_name_it_is_given(role: Role) -> None:
             Producer(settings)
         case Role.ADMIN:
             AdminClient(settings)
-
-
-def test_offset_reset_becomes_the_sources_start(load_text: Load, minimal: str) -> None:
-    """A source's own overrides the shared one, ``start`` overrides both; neither client gets it."""
-    text = minimal.replace('"localhost:9092"', '"localhost:9092", auto.offset.reset: largest')
-    config = load_text(text)
-    assert (config.left.start, config.right.start, config.warnings) == (Start.LATEST, Start.LATEST, ())
-    assert {"bootstrap.servers"} == set(config.kafka.for_java()) == set(config.kafka.for_librdkafka())
-    text = text.replace("topic: users_v1", "topic: users_v1, kafka: {auto: {offset: {reset: earliest}}}")
-    text = text.replace("topic: accounts_v1", 'topic: accounts_v1, start: "2026-01-31T09:00:00Z"')
-    config = load_text(text)
-    assert (Start.EARLIEST, Start.parse("2026-01-31T09:00:00Z")) == (config.left.start, config.right.start)
-
-
-def test_an_offset_reset_that_is_not_a_start(problems: Problems, minimal: str) -> None:
-    """One problem, where it was written."""
-    text = minimal.replace('"localhost:9092"', '"localhost:9092", auto.offset.reset: none')
-    assert problems(text) == (
-        "kafka.auto.offset.reset: must be earliest or latest; a source's start may also be a time (line 1)",
-    )
-
-
-def test_a_sources_own_properties(load_text: Load, minimal: str) -> None:
-    """They override the shared ones, for that source only."""
-    text = minimal.replace('"localhost:9092"', '"localhost:9092", client.id: me, sasl.username: u')
-    config = load_text(text.replace("topic: users_v1", "topic: users_v1, kafka: {client.id: you}"))
-    assert config.source_kafka(config.left).reveal() == {
-        "bootstrap.servers": "localhost:9092",
-        "client.id": "you",
-        "sasl.username": "u",
-    }
-    assert config.kafka == config.source_kafka(config.right)
-
-
-def test_credentials_stay_with_their_cluster(load_text: Load, minimal: str) -> None:
-    """Another ``bootstrap.servers`` inherits the tuning, but not the secrets, with a warning."""
-    shared = '"localhost:9092", client.id: me, security.protocol: SSL, ssl.ca.location: /ca'
-    text = minimal.replace('"localhost:9092"', shared) + "changelog: {kafka: {bootstrap.servers: 'other:9092'}}\n"
-    config = load_text(text)
-    assert config.changelog_kafka.reveal() == {"bootstrap.servers": "other:9092", "client.id": "me"}
-    warning = "changelog.kafka: names another cluster, which does not get the security properties of kafka"
-    assert (warning,) == config.warnings
-    same = load_text(text.replace("other:9092", "localhost:9092"))
-    assert (same.kafka, ()) == (same.changelog_kafka, same.warnings)
 
 
 @pytest.mark.parametrize(

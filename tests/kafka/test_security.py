@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,14 +9,11 @@ from confluent_kafka.admin import AdminClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evertable.config import Config
 from evertable.kafka.jaas import OAUTH_MODULE, PLAIN_MODULE, SCRAM_MODULE, Login, line, parse
 from evertable.kafka.oauth import HANDLER, OLD_HANDLER
 from evertable.kafka.properties import KafkaProperties
 
 Texts = dict[str, str]
-Load = Callable[..., Config]
-Problems = Callable[..., tuple[str, ...]]
 
 LOGIN = {"sasl.username": "me", "sasl.password": "pw"}
 SASL = {"security.protocol": "SASL_SSL"}
@@ -316,16 +312,3 @@ def test_what_has_no_effect(given: Texts, message: str) -> None:
 def test_what_cannot_be_used(given: Texts, message: str) -> None:
     """One sentence names the property and the alternative, without secrets."""
     assert [message in refusal for refusal in refusals(given)] == [True]
-
-
-def test_a_file_that_says_so_is_refused(problems: Problems, minimal: str, load_text: Load) -> None:
-    """The problem is where it was written; a source that overrides it is judged by what is in effect."""
-    text = minimal.replace('"localhost:9092"', '"localhost:9092", security.protocol: SSL, ssl.truststore.location: a')
-    (message,) = problems(text)
-    assert message.startswith("kafka.ssl.truststore.location: only Java reads JKS files")
-    wrong = minimal.replace("topic: users_v1", "topic: users_v1, kafka: {security.protocol: SASL_SSL}")
-    assert problems(wrong)[0].startswith("sources.users.kafka.sasl.mechanism: is missing")
-    right = text.replace("ssl.truststore.location: a", "ssl.ca.location: a").replace(
-        "topic: users_v1", "topic: users_v1, kafka: {ssl.endpoint.identification.algorithm: none}"
-    )
-    assert load_text(right).warnings == ()

@@ -25,7 +25,7 @@ def folded(schema: ChangelogSchema, records: list[bytes], size: int) -> Outcome:
 
 
 @pytest.mark.parametrize("type_", JoinType)
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(history=histories(), random=st.randoms(use_true_random=False), size=st.integers(1, 9))
 def test_any_order_and_any_repeats_give_the_same_tables(
     type_: JoinType, history: History, random: Random, size: int

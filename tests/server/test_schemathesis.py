@@ -61,7 +61,7 @@ schema = schemathesis.openapi.from_dict(narrowed())
 
 
 @schema.parametrize()
-@settings(max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_answers_are_as_described(case: Case[Any], server: ServerThread) -> None:
     """No request ends in a 500; each answer has a described status, type and body; only what is invalid is refused."""
     case.call_and_validate(base_url=server.url, timeout=30)

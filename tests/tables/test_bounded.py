@@ -14,7 +14,7 @@ from evertable.tables.bounded import BoundedTable
 COLUMNS = (Column("key", ColumnType.parse("string")), Column("n", ColumnType.parse("long")))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     limit=st.integers(1, 5),
     steps=st.lists(st.tuples(st.booleans(), st.lists(st.sampled_from("abcdefgh"), max_size=4)), max_size=12),

@@ -15,7 +15,7 @@ KEYS = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(batches=st.lists(st.lists(KEYS, max_size=40), max_size=8))
 def test_keys_are_numbered_in_order_of_first_arrival(batches: list[list[int]]) -> None:
     """A batch may contain repeats."""

@@ -15,7 +15,7 @@ from evertable.tables import store as store_module
 from evertable.tables.store import RowStore
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(data=st.data())
 def test_a_store_returns_rows_by_slot(data: st.DataObject) -> None:
     """Slots may be in any order and repeat, -1 is null; rows that were read before an append do not change."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from evertable.tables.waiting import Matches, WaitingMatches
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(steps=st.lists(st.tuples(st.booleans(), st.lists(st.integers(0, 12), max_size=8)), max_size=15))
 def test_matches_wait_until_their_row_is_added(steps: list[tuple[bool, list[int]]]) -> None:
     """Each is released once, with the row that it waited for."""

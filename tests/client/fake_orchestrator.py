@@ -1,13 +1,9 @@
-"""A real server with a fake orchestrator behind it, and the command line against that server."""
+"""A real server with a fake orchestrator behind it."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from tests.live.samples import settings
@@ -18,8 +14,6 @@ from evertable.server.app import create_live_app
 from evertable.server.run import ServerThread
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog
-
-EVERTABLE = str(Path(sys.executable).with_name("evertable"))
 
 
 class FakeOrchestrator:
@@ -89,17 +83,3 @@ class FakeOrchestrator:
             raise self.answer
         position = {"partition": -1 if self.direct else 0, "offset": len(self.received) - 1}
         return position if self.answer is None else {**position, **self.answer}
-
-
-def start_evertable(orchestrator: FakeOrchestrator, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-    """Starts the command as a process."""
-    env = {**os.environ, "EVERTABLE_URL": orchestrator.url, **environment}
-    command = [EVERTABLE, *arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
-
-
-def result_of(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    """Waits for a command, and returns its exit code, output and errors."""
-    with process:
-        output, errors = process.communicate(timeout=60)
-    return process.returncode, output, errors
