@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
+from tests.certificates import Authority
 from tests.client.live_server import LiveServer, StartServer
 
 from evertable.client import Client, ServerUnreachableError
@@ -13,13 +13,8 @@ from evertable.client import Client, ServerUnreachableError
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A self-made certificate for 127.0.0.1 with its key in one file."""
-    made = tmp_path_factory.mktemp("tls") / "both.pem"
-    what = ["-subj", "/CN=here", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2", "-nodes"]
-    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
-    command = ["openssl", "req", "-x509", *what, *key, "-keyout", "-", "-out", "-"]
-    made.write_bytes(subprocess.run(command, check=True, capture_output=True).stdout)
-    return made
+    """A certificate for 127.0.0.1 with its key and its authority in one file."""
+    return Authority(tmp_path_factory.mktemp("tls")).identity("here").both
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ctypes
 import gc
 import socket as sockets_
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
+from tests.certificates import Authority
 from tests.live.samples import USERS, catalog_of
 from tests.server.conftest import Serve
 from tests.server.trusting import trusting
@@ -28,13 +28,8 @@ MAX_BYTES = 5_000_000
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A self-made certificate for 127.0.0.1 with its key in one file."""
-    made = tmp_path_factory.mktemp("tls") / "both.pem"
-    what = ["-subj", "/CN=here", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2", "-nodes"]
-    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
-    command = ["openssl", "req", "-x509", *what, *key, "-keyout", "-", "-out", "-"]
-    made.write_bytes(subprocess.run(command, check=True, capture_output=True).stdout)
-    return made
+    """A certificate for 127.0.0.1 with its key and its authority in one file."""
+    return Authority(tmp_path_factory.mktemp("tls")).identity("here").both
 
 
 @pytest.mark.parametrize(("secured", "stall_s"), [(False, STALL_S), (True, 0.0)], ids=["plain", "TLS"])

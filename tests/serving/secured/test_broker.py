@@ -1,4 +1,4 @@
-"""The secured broker itself: each listener lets in whoever proves who they are, and then rights count."""
+"""The secured broker itself: each listener authenticates its clients, and then their rights apply."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, NewTopic
-from tests.security.conftest import TOPIC, Secured
+from tests.serving.secured.cluster import TOPIC, Secured
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
@@ -19,7 +19,7 @@ LISTENERS = ["certificate", "plain", "scram", "tokens"]
 
 
 def described(admin: AdminClient, topic: str) -> int:
-    """What Kafka says to somebody who asks after a topic: an error's number, 0 if there is none."""
+    """Describes a topic, and returns the error's code, 0 if there is none."""
     try:
         admin.describe_topics(TopicCollection([topic]), request_timeout=10)[topic].result()
     except KafkaException as problem:
@@ -28,7 +28,7 @@ def described(admin: AdminClient, topic: str) -> int:
 
 
 @pytest.mark.parametrize("listener", LISTENERS)
-def test_rights_count_for_those_who_have_proved_who_they_are(secured: Secured, listener: str) -> None:
+def test_rights_apply_to_authenticated_clients(secured: Secured, listener: str) -> None:
     topic = f"t-{uuid.uuid4()}"
     secured.admin.create_topics([NewTopic(topic, 1, 1)])[topic].result()
     admin = AdminClient({**KafkaProperties.parse(secured.kafka(listener)).for_librdkafka()})
@@ -40,14 +40,14 @@ def test_rights_count_for_those_who_have_proved_who_they_are(secured: Secured, l
 
 
 @pytest.mark.parametrize("listener", ["plain", "scram", "tokens"])
-def test_a_wrong_password_lets_nobody_in(secured: Secured, listener: str) -> None:
-    said: list[KafkaError] = []
+def test_a_wrong_password_is_rejected(secured: Secured, listener: str) -> None:
+    errors: list[KafkaError] = []
     settings = KafkaProperties.parse(secured.kafka(listener, "wrong")).for_librdkafka()
-    listening: dict[str, Any] = {"error_cb": said.append, "log_level": 0}
-    admin = AdminClient({**settings, **listening})
-    wait_until(lambda: admin.poll(0.1) or any(error.code() == KafkaError._AUTHENTICATION for error in said))
+    callbacks: dict[str, Any] = {"error_cb": errors.append, "log_level": 0}
+    admin = AdminClient({**settings, **callbacks})
+    wait_until(lambda: admin.poll(0.1) or any(error.code() == KafkaError._AUTHENTICATION for error in errors))
 
 
-def test_a_listener_that_there_is_not() -> None:
+def test_an_unknown_listener() -> None:
     with pytest.raises(BrokerError, match="no listener 'tokens'"):
         EmbeddedBroker().secured("tokens")

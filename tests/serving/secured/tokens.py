@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
-from tests.security.authority import Identity, run
+from tests.certificates import Identity, run
 
 ISSUER = "https://issuer.example"
 AUDIENCE = "kafka"
@@ -24,13 +24,13 @@ KEY_ID = "one"
 
 
 class TokenEndpoint:
-    """Issues a token to each client that knows its secret; counts them, and can be away for a while."""
+    """Issues a token to each client that knows its secret, counts them, and can be stopped for a while."""
 
     def __init__(self, folder: Path, identity: Identity, clients: dict[str, str], life_s: int) -> None:
         self.clients = clients
         self.life_s = life_s
         self.issued: dict[str, int] = {}
-        """How many, by the program that asked (``User-Agent``)."""
+        """How many tokens, by the program that requested them (``User-Agent``)."""
         self._identity = identity
         self._key = folder / "tokens.key"
         run("genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-out", self._key)
@@ -47,7 +47,7 @@ class TokenEndpoint:
         return f"https://127.0.0.1:{self.port}/token"
 
     def open(self) -> None:
-        """Answers from now on."""
+        """Starts to answer."""
         if self._server is not None:
             return
         server = self._server = ThreadingHTTPServer(("127.0.0.1", self.port), self._handler())
@@ -59,15 +59,15 @@ class TokenEndpoint:
         threading.Thread(target=server.serve_forever, args=(0.05,), name="test-tokens", daemon=True).start()
 
     def close(self) -> None:
-        """Nobody answers any more."""
+        """Stops to answer."""
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
             self._server = None
 
     @contextmanager
-    def away(self) -> Iterator[None]:
-        """For the block."""
+    def closed(self) -> Iterator[None]:
+        """Stops the endpoint for the block."""
         self.close()
         try:
             yield
@@ -84,7 +84,7 @@ class TokenEndpoint:
         return ".".join([*parts, encoded(signed)])
 
     def answer(self, authorization: str, agent: str, form: dict[str, str]) -> tuple[int, dict[str, Any]]:
-        """To one request: a token, or why not."""
+        """Answers one request: a token, or the reason of a refusal."""
         client, _, secret = base64.b64decode(authorization.removeprefix("Basic ")).decode().partition(":")
         if form.get("grant_type") != "client_credentials" or self.clients.get(client) != secret:
             return 401, {"error": "invalid_client", "error_description": "no such client, or another secret"}
@@ -98,9 +98,9 @@ class TokenEndpoint:
             def do_POST(self) -> None:
                 form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
                 given, agent = (self.headers.get(name, "") for name in ("Authorization", "User-Agent"))
-                self._say(*endpoint.answer(given, agent, {name: values[0] for name, values in form.items()}))
+                self._respond(*endpoint.answer(given, agent, {name: values[0] for name, values in form.items()}))
 
-            def _say(self, code: int, body: dict[str, Any]) -> None:
+            def _respond(self, code: int, body: dict[str, Any]) -> None:
                 text = json.dumps(body).encode()
                 self.send_response(code)
                 self.send_header("Content-Type", "application/json")
@@ -109,7 +109,7 @@ class TokenEndpoint:
                 self.wfile.write(text)
 
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name there
-                """Keeps quiet."""
+                """Logs nothing."""
 
         return Handler
 

@@ -1,4 +1,4 @@
-"""One secured broker for all of these tests: a listener for each mechanism, and rights that tests give and take."""
+"""A secured broker with a listener for each mechanism, whose credentials and rights tests change."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import pytest
 from confluent_kafka.admin import (
     AclBinding,
     AclBindingFilter,
@@ -25,28 +24,29 @@ from confluent_kafka.admin import (
     ScramMechanism,
     UserScramCredentialUpsertion,
 )
-from tests.security.authority import Authority, Identity
-from tests.security.tokens import AUDIENCE, ISSUER, TokenEndpoint
-from tests.serving.rig import Records
+from tests.certificates import Authority, Identity
+from tests.serving.rig import Http, Records
+from tests.serving.secured.tokens import TokenEndpoint
 from tests.waiting import wait_until
 
-from evertable.broker import EmbeddedBroker, Issuer, Listener, Security
+from evertable.broker import EmbeddedBroker
+from evertable.client import Client
 from evertable.kafka.oauth import OLD_HANDLER
 
 USER = "evertable"
 PASSWORD = "hunter2-planted"  # noqa: S105 - nobody's
-LIFE_S = 6
-"""Of a token, and so of a connection: each has to prove anew who it is, again and again while a test runs."""
+TOKEN_LIFE_S = 6
+"""Short, so that connections authenticate again several times during a test."""
 
 TOPIC, PREFIXED = (ResourceType.TOPIC, ResourcePatternType.LITERAL), (ResourceType.TOPIC, ResourcePatternType.PREFIXED)
 TRANSACTIONAL = (ResourceType.TRANSACTIONAL_ID, ResourcePatternType.LITERAL)
 Right = tuple[tuple[ResourceType, ResourcePatternType], str, str]
-"""A kind of resource, a name, and operations with blanks between."""
+"""A kind of resource, a name, and operations separated by blanks."""
 
 
 @dataclass(frozen=True)
 class Secured:
-    """The broker and all that it takes to come in."""
+    """The broker, and everything that a client needs to log in."""
 
     broker: EmbeddedBroker
     authority: Authority
@@ -56,7 +56,7 @@ class Secured:
     records: Records
 
     def topics(self, mark: str) -> tuple[str, str]:
-        """Two, with something in them."""
+        """Creates two topics with records."""
         names = (f"u-{uuid.uuid4()}", f"a-{uuid.uuid4()}")
         for answer in self.admin.create_topics([NewTopic(name, 1, 1) for name in names]).values():
             answer.result()
@@ -64,7 +64,7 @@ class Secured:
         return names
 
     def kafka(self, listener: str, password: str = PASSWORD) -> dict[str, Any]:
-        """The section ``kafka`` that comes in by a listener."""
+        """Returns the section ``kafka`` of a client of this listener."""
         shared = {"bootstrap.servers": self.broker.secured(listener), "ssl.ca.location": str(self.authority.ca)}
         login = {"security.protocol": "SASL_SSL", "sasl.username": USER, "sasl.password": password}
         match listener:
@@ -90,14 +90,14 @@ class Secured:
         }
 
     def password(self, password: str) -> None:
-        """What SCRAM asks for from now on."""
+        """Changes the password that SCRAM accepts."""
         information = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
-        told = UserScramCredentialUpsertion(USER, information, password.encode())
-        for answer in self.admin.alter_user_scram_credentials([told]).values():
+        changed = UserScramCredentialUpsertion(USER, information, password.encode())
+        for answer in self.admin.alter_user_scram_credentials([changed]).values():
             answer.result()
 
     def identity(self, listener: str, identity: Identity) -> None:
-        """What a listener shows to prove that it is who it says."""
+        """Changes the certificate of a listener, and waits until it is in use."""
         broker = ConfigResource(ResourceType.BROKER, "1")
         name = f"listener.name.{listener}.ssl.keystore.location"
         operation = AlterConfigOpType.SET
@@ -118,7 +118,7 @@ class Secured:
 
 
 def rights(app: str, topics: tuple[str, ...]) -> dict[str, Right]:
-    """All that docs/OPERATIONS.md says an app needs, by what it is for."""
+    """Returns the rights that docs/OPERATIONS.md lists for an app, by what they are for."""
     return {
         "users": (TOPIC, topics[0], "READ DESCRIBE DESCRIBE_CONFIGS"),
         "accounts": (TOPIC, topics[1], "READ DESCRIBE DESCRIBE_CONFIGS"),
@@ -136,24 +136,15 @@ def _acls(kind: Any, rights: Iterable[Right]) -> Iterator[Any]:
             yield kind(resource, name, pattern, *who)
 
 
-@pytest.fixture(scope="session")
-def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
-    folder = tmp_path_factory.mktemp("secured")
-    authority = Authority(folder)
-    broker, client = authority.identity("broker"), authority.identity(USER)
-    tokens = TokenEndpoint(folder, broker, {USER: PASSWORD}, LIFE_S)
-    mechanisms = {"certificate": None, "plain": "PLAIN", "scram": "SCRAM-SHA-512", "tokens": "OAUTHBEARER"}
-    security = Security(
-        ca=authority.ca,
-        listeners={name: Listener(broker.both, mechanism) for name, mechanism in mechanisms.items()},
-        users={USER: PASSWORD},
-        issuer=Issuer(tokens.keys.as_uri(), ISSUER, AUDIENCE),
-        session_ms=60_000,
-    )
-    changing = {"ssl.allow.san.changes": "true", "ssl.allow.dn.changes": "true"}  # of a listener's certificate
-    with EmbeddedBroker(security=security, properties=changing) as running:
-        admin = AdminClient({"bootstrap.servers": running.bootstrap})
-        found = Secured(running, authority, client, tokens, admin, Records(running.bootstrap))
-        found.password(PASSWORD)
-        yield found
-    tokens.close()
+def live(app: Http) -> dict[str, Any]:
+    """Waits until a generation is live, and returns the status."""
+    wait_until(lambda: app.status.get("state") == "live", lambda: "\n".join(app.logs))
+    return app.status
+
+
+def joined(app: Http) -> set[str]:
+    """Returns the marks of the rows that a client finds in the joined table."""
+    with Client(str(app.http.base_url)) as client:
+        page = client.table("final_ui").page(columns=["name"], limit=100)
+    assert page.total == 20
+    return {str(name).partition(" ")[0] for (name,) in page.rows}

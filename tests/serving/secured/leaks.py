@@ -1,4 +1,4 @@
-"""Looking for planted secrets in all that a run shows and leaves behind."""
+"""Searches everything that a run shows and leaves behind for planted secrets."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ ADDRESSES = ("/api/status", "/api/tables", "/api/topics", "/metrics", "/healthz"
 
 
 def spellings(user: str, secret: str) -> list[bytes]:
-    """A secret as it is, and as it is sent with a request for a token."""
+    """Returns the secret as it is, and as a token request carries it."""
     return [secret.encode(), base64.b64encode(f"{user}:{secret}".encode())]
 
 
 def shown(app: Http) -> Iterator[tuple[str, bytes]]:
-    """All that a running app answers."""
+    """Yields every response of a running app."""
     for address in (*ADDRESSES, *(f"/api/tables/{table}/rows?limit=10000" for table in TABLES)):
         yield address, app.http.get(address).content
 
 
 def on_disk(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """Logs and checkpoints."""
+    """Yields logs and checkpoints."""
     for path in folder.rglob("*"):
         if path.is_file():
             yield str(path.relative_to(folder)), path.read_bytes()
 
 
 def on_command_lines(group: int) -> Iterator[tuple[str, bytes]]:
-    """Of all processes that ``group`` has brought into being."""
+    """Yields the command lines of a process and of all its descendants."""
     parents = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -50,9 +50,9 @@ def on_command_lines(group: int) -> Iterator[tuple[str, bytes]]:
             continue
 
 
-def in_topics(bootstrap: str, beginning: str) -> Iterator[tuple[str, bytes]]:
-    """The records of topics whose names begin so."""
-    names = [name for name in AdminClient({"bootstrap.servers": bootstrap}).list_topics().topics if beginning in name]
+def in_topics(bootstrap: str, app: str) -> Iterator[tuple[str, bytes]]:
+    """Yields the records of topics whose names contain the app's."""
+    names = [name for name in AdminClient({"bootstrap.servers": bootstrap}).list_topics().topics if app in name]
     settings = {"bootstrap.servers": bootstrap, "group.id": "unused", "enable.partition.eof": True}
     consumer = Consumer({**settings, "auto.offset.reset": "earliest"})
     try:
@@ -65,7 +65,7 @@ def in_topics(bootstrap: str, beginning: str) -> Iterator[tuple[str, bytes]]:
 
 
 def leaks(places: Iterable[tuple[str, bytes]], secrets: Iterable[bytes]) -> tuple[list[str], int]:
-    """Where one of the secrets stands, and how many places were looked at."""
+    """Returns the places that contain one of the secrets, and how many places were searched."""
     wanted = list(secrets)
-    looked = list(places)
-    return [name for name, content in looked if any(secret in content for secret in wanted)], len(looked)
+    searched = list(places)
+    return [name for name, content in searched if any(secret in content for secret in wanted)], len(searched)

@@ -1,4 +1,4 @@
-"""A certificate authority made on the spot, and certificates of all kinds from it, by the ``openssl`` program."""
+"""A certificate authority for tests, and certificates that it issues with the ``openssl`` program."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HERE = "IP:127.0.0.1,DNS:localhost"
 
 @dataclass(frozen=True)
 class Identity:
-    """A key and a certificate, in files of their own and both in one."""
+    """A key and a certificate, in separate files and in one with the authority's."""
 
     key: Path
     certificate: Path
@@ -20,7 +20,7 @@ class Identity:
 
 
 class Authority:
-    """Vouches for whom it is told to; ``ca`` is its own certificate."""
+    """Issues certificates; ``ca`` is its own."""
 
     def __init__(self, folder: Path, name: str = "authority") -> None:
         self._folder = folder
@@ -29,19 +29,19 @@ class Authority:
         run("req", "-x509", *EC, "-subj", f"/CN={name}", "-days", "2", "-keyout", self._key, "-out", self.ca)
 
     def identity(self, name: str, *, at: str = HERE, expired: bool = False) -> Identity:
-        """A certificate for ``name``, good for these addresses."""
+        """Issues a certificate for ``name`` at these addresses."""
         files = [self._folder / f"{name}-{len(list(self._folder.iterdir()))}.{kind}" for kind in ("key", "crt", "pem")]
         key, certificate, both = files
-        asked, wanted = key.with_suffix(".csr"), key.with_suffix(".ext")
-        wanted.write_text(f"subjectAltName={at}\n")
-        run("req", *EC, "-subj", f"/CN={name}", "-keyout", key, "-out", asked)
+        request, extensions = key.with_suffix(".csr"), key.with_suffix(".ext")
+        extensions.write_text(f"subjectAltName={at}\n")
+        run("req", *EC, "-subj", f"/CN={name}", "-keyout", key, "-out", request)
         days = ("-days", "-1" if expired else "2")
-        vouching = ("-CA", self.ca, "-CAkey", self._key, "-CAcreateserial", "-extfile", wanted)
-        run("x509", "-req", "-in", asked, *vouching, *days, "-out", certificate)
+        issuer = ("-CA", self.ca, "-CAkey", self._key, "-CAcreateserial", "-extfile", extensions)
+        run("x509", "-req", "-in", request, *issuer, *days, "-out", certificate)
         both.write_bytes(key.read_bytes() + certificate.read_bytes() + self.ca.read_bytes())
         return Identity(key, certificate, both)
 
 
 def run(*command: str | Path) -> bytes:
-    """What ``openssl`` says."""
+    """Runs ``openssl``, and returns its output."""
     return subprocess.run(["openssl", *map(str, command)], check=True, capture_output=True).stdout
