@@ -12,9 +12,9 @@ from tests.cluster.generations import joins
 from tests.cluster.spark_cluster import CORES, SparkCluster
 from tests.engine.outcomes import packed
 from tests.engine.rig import have_committed, slowly
-from tests.serving.conftest import Pair
 from tests.serving.inside import PLACE, AtOnce, at_once
 from tests.serving.rig import ACCOUNTS, USERS, App, Records, config
+from tests.serving.topics import Pair
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
-from tests.serving.conftest import Configured, Pair
+from tests.serving.conftest import Configured
 from tests.serving.rig import App, Records, config
+from tests.serving.topics import Pair
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker

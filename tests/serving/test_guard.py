@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from tests.serving.conftest import Pair
 from tests.serving.rig import App, Records, config
+from tests.serving.topics import Pair
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
-from tests.serving.conftest import Configured, Pair
+from tests.serving.conftest import Configured
 from tests.serving.rig import ACCOUNTS, USERS, App, Records
+from tests.serving.topics import Pair
 from tests.serving.trouble import fresh_name, make_topic
 
 from evertable.broker import EmbeddedBroker

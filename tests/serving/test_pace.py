@@ -6,8 +6,9 @@ import time
 from typing import Any
 
 import pytest
-from tests.serving.conftest import Configured, Pair
+from tests.serving.conftest import Configured
 from tests.serving.rig import App
+from tests.serving.topics import Pair
 
 from evertable.engine.process import Engine
 from evertable.engine.protocol import Started

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect
-from tests.serving.conftest import pairs, records
+from tests.serving.topics import pairs, records
 from tests.web.chromium import DESKTOP, Tab, chromium
 
-__all__ = ["pairs", "records"]  # fixtures of the apps that are looked at
+__all__ = ["pairs", "records"]  # fixtures
 
 OpenTab = Callable[..., Tab]
 Picture = Callable[[Tab, str], None]

@@ -6,9 +6,9 @@ import socket
 from pathlib import Path
 
 from playwright.sync_api import expect
-from tests.serving.conftest import Pair
 from tests.serving.process import Process
 from tests.serving.rig import Records, settings
+from tests.serving.topics import Pair
 from tests.serving.trouble import fresh_name
 from tests.waiting import wait_until
 from tests.web.conftest import OpenTab, Picture

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from pydantic import SecretStr
+from tests.documents.pages import ROOT
 
 from evertable.changelog.topics import topic_name
 from evertable.cli.app import build_app
@@ -25,7 +26,6 @@ from evertable.server.security import AccessRules, RequestHead
 from evertable.state.ownership import LEASE_S
 from evertable.state.state_topic import StateTopic
 
-ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "evertable"
 DEPLOY = ROOT / "deploy"
 PAGE = (ROOT / "docs" / "OPERATIONS.md").read_text()

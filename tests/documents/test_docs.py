@@ -10,8 +10,8 @@ from urllib.parse import unquote
 
 import pytest
 import yaml
+from tests.documents.pages import ROOT
 
-ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 _FENCE = re.compile(r"^ *(```+|~~~+) *([\w+-]*)[^\n]*\n(.*?)^ *\1 *$", re.MULTILINE | re.DOTALL)

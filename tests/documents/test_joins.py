@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.documents.pages import ROOT
 from tests.reference.joins import Row, join
 
 from evertable.config import Config, JoinType, Source, load
 from evertable.schema.columns import Column, Kind, RecordField
 from evertable.schema.joins import joined_columns
 
-DOCUMENT = (Path(__file__).parents[1] / "docs" / "JOINS.md").read_text()
+DOCUMENT = (ROOT / "docs" / "JOINS.md").read_text()
 SOURCES = ("users", "accounts")
 PLACE = ("timestamp", "partition", "offset")
 

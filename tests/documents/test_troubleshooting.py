@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.documents.pages import ROOT
 
 from evertable import errors
 from evertable.client import errors as client_errors
@@ -15,7 +16,6 @@ from evertable.engine import failures
 from evertable.server import refusals
 from evertable.server.metrics import METRICS
 
-ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src" / "evertable"
 DOCS = ROOT / "docs"
 PAGE = (DOCS / "TROUBLESHOOTING.md").read_text()
