@@ -39,7 +39,7 @@ SHELLS = {
 }
 PURE = {
     "server/security.py",
-    *(f"kafka/{name}.py" for name in ("jaas", "oauth", "properties", "property_names", "security", "translation")),
+    *(f"kafka/{name}.py" for name in ("dialects", "jaas", "oauth", "properties", "property_names")),
 }
 
 

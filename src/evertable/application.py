@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 
 from evertable.background import run_in_background
-from evertable.config import Config, Role
+from evertable.config import Config
 from evertable.config.loading import state_dir
 from evertable.control.listener import ControlListener
 from evertable.control.messages import ControlMessage, keys_of
@@ -249,7 +249,7 @@ class Application:
     def _checkpoints(self, state_topic: str) -> str:
         """Returns the folder of the app's checkpoints, which an app of that name on another Kafka never shares."""
         root = self._config.engine.checkpoint_dir or str(self._folder / "checkpoints")
-        admin = Admin(self._config.changelog_kafka.for_librdkafka(Role.ADMIN))
+        admin = Admin(self._config.changelog_kafka.for_librdkafka())
         folder = folder_of(root, self._config.app, topic_id(admin, state_topic))
         if local_path(folder) is not None and "@" in folder.removeprefix(root):
             reason = f"'{root}/{self._config.app}' holds those of another app of that name"

@@ -15,7 +15,7 @@ from tests.documents.pages import ROOT, blocks, steps, table
 from tests.documents.reader import HOST, Reader, told_otherwise
 
 from evertable.cli import app
-from evertable.config import Role, load
+from evertable.config import load
 from evertable.config.structure import FIELDS, PROPERTIES
 from evertable.server import operations
 
@@ -170,4 +170,4 @@ def test_every_line_of_the_settings_is_explained() -> None:
 def test_the_password_reaches_kafka(tmp_path: Path) -> None:
     file = tmp_path / "evertable.yaml"
     file.write_text(blocks(PAGE, "yaml")[1])
-    assert load(file, {"KAFKA_PASSWORD": "s3"}).kafka.for_librdkafka(Role.CONSUMER)["sasl.password"] == "s3"
+    assert load(file, {"KAFKA_PASSWORD": "s3"}).kafka.for_librdkafka()["sasl.password"] == "s3"

@@ -9,6 +9,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from evertable.errors import KafkaUnreachableError
 from evertable.kafka.consumer import GrouplessConsumer
+from evertable.kafka.properties import KafkaProperties
 
 NO_LEADER = KafkaException(KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION))
 
@@ -48,3 +49,10 @@ def test_other_errors_are_raised_at_once(consumer: GrouplessConsumer) -> None:
     consumer.kafka = Kafka(KafkaException(KafkaError(KafkaError._TIMED_OUT)), (3, 7))  # type: ignore[assignment]
     with pytest.raises(KafkaUnreachableError):
         consumer.bounds("users", 0, 60)
+
+
+def test_limits_of_producers_do_not_matter() -> None:
+    """librdkafka would refuse to read with a limit of the requests above that of the fetches."""
+    limits = {"max.request.size": "5000000", "fetch.max.bytes": "1500000"}
+    properties = KafkaProperties.of({"bootstrap.servers": "127.0.0.1:1"} | limits).for_librdkafka()
+    GrouplessConsumer(properties, {}).close()

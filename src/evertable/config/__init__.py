@@ -5,7 +5,7 @@ from evertable.config.models import Config, Control, LogFormat, LogLevel, Source
 from evertable.config.rendering import effective
 from evertable.config.server import Server
 from evertable.config.start import Start
-from evertable.kafka.properties import KafkaProperties, Role
+from evertable.kafka.properties import KafkaProperties
 from evertable.schema.joins import JoinType
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "KafkaProperties",
     "LogFormat",
     "LogLevel",
-    "Role",
     "Server",
     "Source",
     "Start",

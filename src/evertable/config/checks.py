@@ -202,18 +202,18 @@ def _own_topics(own: names.OwnTopics, sources: Mapping[str, Source], control: Co
 
 def unusable_security(config: Config) -> Iterator[Problem]:
     """Yields the security properties that one of the Kafka clients does not support, where they were given."""
-    shared = config.kafka.check_security()[1]
+    shared = config.kafka.dialects().refusals
     for path, _, in_effect in _kafka_sections(config):
-        for problem in in_effect.check_security()[1]:
+        for problem in in_effect.dialects().refusals:
             if path == ("kafka",) or problem not in shared:
                 yield Problem((*path, *problem.path), problem.what)
 
 
 def warnings(config: Config) -> Iterator[Problem]:
     """Yields what is allowed but has no effect, or probably not the intended one."""
-    shared = config.kafka.check_security()[0]
+    shared = config.kafka.dialects().warnings
     for path, kafka, in_effect in _kafka_sections(config):
-        ignored = [each for each in in_effect.check_security()[0] if path == ("kafka",) or each not in shared]
+        ignored = [each for each in in_effect.dialects().warnings if path == ("kafka",) or each not in shared]
         for problem in (*kafka.warnings(), *ignored):
             yield Problem((*path, *problem.path), problem.what)
         elsewhere = path != ("kafka",) and kafka.is_another_cluster_than(config.kafka)

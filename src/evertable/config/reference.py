@@ -152,7 +152,8 @@ def _kafka() -> Iterator[str]:
         ("Spark", property_names.JAVA_ONLY),
         ("the changelog's reader", property_names.LIBRDKAFKA_ONLY),
     ):
-        yield f"These are passed to {client} only: {', '.join(f'`{name}`' for name in sorted(only))}.\n"
+        tuning = sorted(name for name in only if not property_names.is_security(name))
+        yield f"These are passed to {client} only: {', '.join(f'`{name}`' for name in tuning)}.\n"
     yield "Any other name is passed to Spark unchanged, with a warning."
     yield ""
 

@@ -18,7 +18,6 @@ from evertable.errors import EvertableError, KafkaUnreachableError, NotAuthorize
 from evertable.kafka.consumer import GrouplessConsumer
 from evertable.kafka.errors import ErrorKind
 from evertable.kafka.outages import WarningThrottle
-from evertable.kafka.properties import Role
 
 log = logging.getLogger(__name__)
 
@@ -179,7 +178,7 @@ class _Subscription:
         self._topic = topic.name
         self._positions = positions
         self._partitions: set[int] = set()
-        self._consumer = GrouplessConsumer(topic.kafka.for_librdkafka(Role.CONSUMER), _TUNED)
+        self._consumer = GrouplessConsumer(topic.kafka.for_librdkafka(), _TUNED)
 
     def add(self, partitions: Iterable[int]) -> None:
         """Adds partitions, each from its position or else from its beginning."""

@@ -13,7 +13,7 @@ from evertable.errors import EvertableError, TopicExistsError, TopicNotFoundErro
 from evertable.kafka import topics
 from evertable.kafka.admin import Admin
 from evertable.kafka.consumer import GrouplessConsumer, Probe, place
-from evertable.kafka.properties import KafkaProperties, Role
+from evertable.kafka.properties import KafkaProperties
 from evertable.kafka.topics import Topic
 
 TIMEOUT_S = 10.0
@@ -45,7 +45,7 @@ class ControlTopic:
         self.name = name
         self.servers = kafka.for_librdkafka().get("bootstrap.servers", "")
         self._timeout_s = timeout_s
-        self._admin = Admin(kafka.for_librdkafka(Role.ADMIN))
+        self._admin = Admin(kafka.for_librdkafka())
 
     def describe(self, timeout_s: float | None = None) -> Topic:
         """Returns the topic as it is now; TopicNotFoundError, KafkaUnreachableError. Never creates it."""
@@ -81,7 +81,7 @@ class ControlTopic:
 
     @contextmanager
     def _reading(self) -> Iterator[_Reading]:
-        consumer = GrouplessConsumer(self.kafka.for_librdkafka(Role.CONSUMER), _TO_THE_END)
+        consumer = GrouplessConsumer(self.kafka.for_librdkafka(), _TO_THE_END)
         try:
             yield _Reading(consumer, self.name, self._timeout_s)
         except KafkaException as problem:

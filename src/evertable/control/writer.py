@@ -14,7 +14,6 @@ from evertable.control.topic import TIMEOUT_S, ControlTopic
 from evertable.errors import ControlReadOnlyError, EvertableError, KafkaUnreachableError
 from evertable.kafka.consumer import place
 from evertable.kafka.errors import QUIET, ConnectionErrors, ErrorKind
-from evertable.kafka.properties import Role
 
 FIRST_TRY = 0.3
 """The share of a write's time that is given to an existing connection."""
@@ -106,7 +105,7 @@ class Writer:
         return place(message)
 
     def _connected(self) -> Producer:
-        properties = self._topic.kafka.for_librdkafka(Role.PRODUCER)
+        properties = self._topic.kafka.for_librdkafka()
         self._connection_errors = ConnectionErrors(properties)
         return Producer(
             {

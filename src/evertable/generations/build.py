@@ -14,7 +14,7 @@ from evertable.changelog.coverage import Span
 from evertable.changelog.reader import ChangelogReader
 from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.changelog.topics import ChangelogTopic, ChangelogTopics, largest_message
-from evertable.config import Config, Role, Source, Start
+from evertable.config import Config, Source, Start
 from evertable.engine.committed import Ends
 from evertable.engine.spec import GenerationSpec, SourceSpec
 from evertable.kafka.admin import AdminPool
@@ -50,7 +50,7 @@ class Build:
 
     def reader(self, config: Config) -> ChangelogReader:
         """Returns a reader of the generation's changelog from its beginning."""
-        properties = config.changelog_kafka.for_librdkafka(Role.CONSUMER)
+        properties = config.changelog_kafka.for_librdkafka()
         topic = self.spec.changelog_topic
         return ChangelogReader(properties, topic, self.schema, partitions=self.changelog_partitions)
 
@@ -76,7 +76,7 @@ def build(
     clients = admins or AdminPool()
 
     def create() -> ChangelogTopic:
-        admin = clients.of(config.changelog_kafka.for_librdkafka(Role.ADMIN))
+        admin = clients.of(config.changelog_kafka.for_librdkafka())
         largest = _largest_message(config, clients, timeout_s)
         return topics.create(generation, largest, admin, may_exist=may_exist, timeout_s=timeout_s)
 
@@ -99,7 +99,7 @@ def resume(
     clients = admins or AdminPool()
 
     def find() -> ChangelogTopic:
-        admin = clients.of(config.changelog_kafka.for_librdkafka(Role.ADMIN))
+        admin = clients.of(config.changelog_kafka.for_librdkafka())
         return topics.find(generation, _largest_message(config, clients, timeout_s), admin, timeout_s=timeout_s)
 
     finding = run_in_background(find)
@@ -118,7 +118,7 @@ def committed_records(
     """Returns, for each source partition, the last committed record that the topic still has."""
 
     def find(side: Side, source: Source, spec: SourceSpec) -> dict[SourcePartition, int]:
-        properties = config.source_kafka(source).for_librdkafka(Role.CONSUMER)
+        properties = config.source_kafka(source).for_librdkafka()
         last = find_last_records(properties, source.topic, spec.start, ends[side], timeout_s=timeout_s)
         return {(side, partition): offset for partition, offset in last.items()}
 
@@ -148,7 +148,7 @@ def _built(
         right=right,
         join=config.join.type,
         changelog_topic=changelog.name,
-        changelog_kafka=config.changelog_kafka.for_java(Role.PRODUCER),
+        changelog_kafka=config.changelog_kafka.for_java(),
         max_message_bytes=changelog.max_message_bytes,
         checkpoint=checkpoint,
         trigger=config.engine.trigger.value,
@@ -163,7 +163,7 @@ def changelog_topics(config: Config) -> ChangelogTopics:
     """Returns the changelogs of the configured app."""
     changelog = config.changelog
     return ChangelogTopics(
-        config.changelog_kafka.for_librdkafka(Role.ADMIN),
+        config.changelog_kafka.for_librdkafka(),
         changelog.prefix,
         config.app,
         partitions=changelog.partitions,
@@ -175,7 +175,7 @@ def _largest_message(config: Config, admins: AdminPool, timeout_s: float) -> int
     """Returns the size of the largest message that either source topic may hold."""
 
     def request(source: Source) -> int:
-        admin = admins.of(config.source_kafka(source).for_librdkafka(Role.ADMIN))
+        admin = admins.of(config.source_kafka(source).for_librdkafka())
         return largest_message(admin, [source.topic], timeout_s=timeout_s)
 
     return max(run_concurrently(lambda: request(config.left), lambda: request(config.right)))
@@ -187,7 +187,7 @@ def _both_extents(
     """Reads the extents of both topics concurrently; returns or raises only when ``concurrent`` is done, too."""
 
     def find(source: Source, start: Start) -> Extents:
-        properties = config.source_kafka(source).for_librdkafka(Role.CONSUMER)
+        properties = config.source_kafka(source).for_librdkafka()
         return find_backlog(properties, source.topic, start, timeout_s=timeout_s)
 
     try:
@@ -213,6 +213,6 @@ def _source_spec(config: Config, source: Source, extents: Extents, *, is_eager: 
         key=source.key,
         columns=source.columns,
         start={partition: extent.start for partition, extent in extents.items()},
-        kafka=config.source_kafka(source).for_java(Role.CONSUMER),
+        kafka=config.source_kafka(source).for_java(),
         backlog_ends={} if is_eager else backlog_ends,
     )

@@ -11,7 +11,7 @@ from confluent_kafka.admin import OffsetSpec
 
 from evertable.background import run_in_background
 from evertable.changelog.resumption import ChangelogEnd, shortfall
-from evertable.config import Config, Role
+from evertable.config import Config
 from evertable.engine.committed import Ends
 from evertable.errors import ChangelogError, EvertableError, KafkaUnreachableError
 from evertable.kafka.admin import AdminPool
@@ -87,7 +87,7 @@ def changelog_end(
     config: Config, topic: str, admins: AdminPool | None = None, *, timeout_s: float = 5.0
 ) -> ChangelogEnd:
     """Returns the changelog's topic id and where it ends now; TopicNotFoundError, KafkaUnreachableError."""
-    admin = (admins or AdminPool()).of(config.changelog_kafka.for_librdkafka(Role.ADMIN))
+    admin = (admins or AdminPool()).of(config.changelog_kafka.for_librdkafka())
     try:
         found = describe(admin, topic, timeout_s)
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from evertable.config import KafkaProperties, Role
+from evertable.config import KafkaProperties
 from evertable.config.loading import state_dir
 from evertable.engine.spec import local_path
 from evertable.generations.checkpoint_folders import name_beside, owner, owner_file
@@ -93,6 +93,6 @@ def delete_files(files: Iterable[Path]) -> None:
 
 def delete_topics(kafka: KafkaProperties, topics: Sequence[str]) -> None:
     """Deletes these and waits until they are gone."""
-    admin = Admin(kafka.for_librdkafka(Role.ADMIN))
+    admin = Admin(kafka.for_librdkafka())
     for topic in topics:
         delete(admin, topic)

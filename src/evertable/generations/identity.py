@@ -7,7 +7,7 @@ from typing import cast
 
 from evertable.background import run_concurrently
 from evertable.changelog.schema import VERSION
-from evertable.config import Config, Role, Source
+from evertable.config import Config, Source
 from evertable.engine.spec import GenerationSpec
 from evertable.errors import TopicNotFoundError
 from evertable.kafka.admin import AdminPool
@@ -44,7 +44,7 @@ def topic_ids(
     clients = admins or AdminPool()
 
     def request(source: Source) -> str | TopicNotFoundError | None:
-        admin = clients.of(config.source_kafka(source).for_librdkafka(Role.ADMIN))
+        admin = clients.of(config.source_kafka(source).for_librdkafka())
         try:
             return topic_id(admin, source.topic, timeout_s=timeout_s)
         except TopicNotFoundError as error:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from evertable.background import run_concurrently
 from evertable.changelog.schema import Side
-from evertable.config import Config, Role
+from evertable.config import Config
 from evertable.errors import EvertableError, TopicNotFoundError
 from evertable.generations.suggestions import with_suggestions
 from evertable.kafka.admin import AdminPool
@@ -23,7 +23,7 @@ def missing_topics(config: Config, shutdown: Shutdown, topics: Mapping[Side, str
 
     def check(side: Side, topic: str) -> str:
         source = (config.left, config.right)[side]
-        properties = config.source_kafka(source).for_librdkafka(Role.ADMIN)
+        properties = config.source_kafka(source).for_librdkafka()
         try:
             topic_id(admins.of(properties), topic, timeout_s=timeout_s)
         except TopicNotFoundError as missing:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from evertable.config import Config, Role
+from evertable.config import Config
 from evertable.config.names import OwnTopics
 from evertable.control.messages import keys_of
 from evertable.errors import EvertableError, TopicNotFoundError
@@ -24,7 +24,7 @@ _INTERNAL = "__"  # of Kafka itself, such as __consumer_offsets
 def selectable_topics(config: Config, *, timeout_s: float = 5.0) -> dict[str, list[str]]:
     """Returns topics by the control key that takes them, sorted, without internal ones. KafkaUnreachableError."""
     keys = keys_of(config)
-    left, right = (config.source_kafka(source).for_librdkafka(Role.ADMIN) for source in (config.left, config.right))
+    left, right = (config.source_kafka(source).for_librdkafka() for source in (config.left, config.right))
     names = topic_names(left, timeout_s=timeout_s)
     others = names if right == left else topic_names(right, timeout_s=timeout_s)
     return {key: _user_topics(found, keys.own) for key, found in ((keys.left, names), (keys.right, others))}
@@ -46,7 +46,7 @@ def _explained(missing: TopicNotFoundError, config: Config) -> TopicNotFoundErro
     source = next((each for each in (config.left, config.right) if each.topic == missing.topic), None)
     if source is None:
         return missing
-    return with_suggestions(missing, config.source_kafka(source).for_librdkafka(Role.ADMIN), config.own_topics)
+    return with_suggestions(missing, config.source_kafka(source).for_librdkafka(), config.own_topics)
 
 
 def with_suggestions(

@@ -16,7 +16,7 @@ from confluent_kafka.admin import OffsetSpec
 from evertable.changelog.backlog import partitions_with_records
 from evertable.changelog.caught_up import SourcePartition
 from evertable.changelog.schema import Side
-from evertable.config import Config, Role, Source
+from evertable.config import Config, Source
 from evertable.errors import EvertableError, KafkaAccessError
 from evertable.generations.source_events import (
     CONFIRMING_MISSES,
@@ -124,10 +124,10 @@ class TopicWatch:
 
         def source(side: Side, configured: Source, of: SourceIdentity) -> _Source:
             return _Source(
-                self._cluster(config.source_kafka(configured).for_librdkafka(Role.ADMIN)),
+                self._cluster(config.source_kafka(configured).for_librdkafka()),
                 SourceHistory(generation, configured.name, of.topic, of.topic_id, of.offsets),
                 lambda: {partition: offset for (at, partition), offset in positions().items() if at == side},
-                config.source_kafka(configured).for_librdkafka(Role.CONSUMER),
+                config.source_kafka(configured).for_librdkafka(),
             )
 
         with self._lock:

@@ -33,6 +33,8 @@ class GrouplessConsumer:
         self.errors = ConnectionErrors(properties)
         self.servers = self.errors.servers
         self._pending: deque[Message] = deque()
+        # A consumer sends no records, but librdkafka would refuse a limit for them above fetch.max.bytes.
+        properties = {name: value for name, value in properties.items() if name != "message.max.bytes"}
         self.kafka = Consumer(
             {
                 "group.id": "evertable",  # librdkafka requires one; without subscriptions and commits it has no effect

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum, auto
 from typing import Any, Self
 
 from evertable.kafka import property_names
-from evertable.kafka import security as security_rules
+from evertable.kafka.dialects import Dialects
 from evertable.problems import Problem, invalid, nearest
 from evertable.properties import Properties
 from evertable.secrets import SecretText
@@ -23,16 +22,7 @@ OFFSET_RESETS = {
     "end": "latest",
 }
 
-_PROVIDERS = "config.providers"
 _ADDRESS = re.compile(r"(?:[A-Z_]+://)?(?:\[[0-9a-fA-F:.%]+\]|[0-9A-Za-z._%-]+):(\d{1,5})")
-
-
-class Role(Enum):
-    """What a client is for; it does not get the properties that only other clients understand."""
-
-    CONSUMER = auto()
-    PRODUCER = auto()
-    ADMIN = auto()
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,25 +66,17 @@ class KafkaProperties(Properties):
         own = self.values.get("bootstrap.servers")
         return own is not None and own != base.values.get("bootstrap.servers")
 
-    def for_java(self, role: Role | None = None) -> dict[str, str]:
+    def for_java(self) -> dict[str, str]:
         """Returns Spark's ``kafka.`` options, without that prefix. They contain secrets: never log them."""
-        plain, security = self._split(role)
-        kept = {name: text for name, text in plain.items() if name not in property_names.LIBRDKAFKA_ONLY}
-        secured = security_rules.to_java(security).done
-        if _PROVIDERS in kept and _PROVIDERS in secured:
-            secured[_PROVIDERS] = f"{kept[_PROVIDERS]},{secured[_PROVIDERS]}"
-        return kept | secured
+        return self.dialects().java
 
-    def for_librdkafka(self, role: Role | None = None) -> dict[str, str]:
+    def for_librdkafka(self) -> dict[str, str]:
         """Returns the properties for confluent_kafka's clients. They contain secrets: never log them."""
-        plain, security = self._split(role)
-        kept = {}
-        for name, text in plain.items():
-            if name in property_names.RENAMED:
-                kept[property_names.RENAMED[name][0]] = text
-            elif name in property_names.BOTH or name in property_names.LIBRDKAFKA_ONLY:
-                kept[name] = text
-        return kept | security_rules.to_librdkafka(security).done
+        return self.dialects().librdkafka
+
+    def dialects(self) -> Dialects:
+        """Translates these properties for both clients, and checks whether both can use them."""
+        return Dialects(self.reveal())
 
     def warnings(self) -> list[Problem]:
         """Returns what was given here and has no effect, or is unknown."""
@@ -105,24 +87,6 @@ class KafkaProperties(Properties):
                 hint = f"; {hint}" if hint.startswith("did you") else ""
                 found.append(Problem((name,), f"is not a known client property and is passed to Spark only{hint}"))
         return found
-
-    def check_security(self) -> tuple[list[Problem], list[Problem]]:
-        """Returns the security properties that one client ignores, and those that cannot be used."""
-        _, security = self._split(None)
-        java, librdkafka = security_rules.to_java(security), security_rules.to_librdkafka(security)
-        warnings = dict.fromkeys(java.warnings + librdkafka.warnings)
-        refusals = dict.fromkeys(java.refusals + librdkafka.refusals)
-        return list(warnings), list(refusals)
-
-    def _split(self, role: Role | None) -> tuple[dict[str, str], dict[str, str]]:
-        left_out: frozenset[str] = frozenset()
-        if role in (Role.PRODUCER, Role.ADMIN):
-            left_out |= property_names.CONSUMER_ONLY
-        if role in (Role.CONSUMER, Role.ADMIN):
-            left_out |= property_names.PRODUCER_ONLY
-        texts = {name: text for name, text in self.reveal().items() if name not in left_out}
-        security = {name: text for name, text in texts.items() if property_names.is_security(name)}
-        return {name: text for name, text in texts.items() if name not in security}, security
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (dict(self.values), self.offset_reset, self.not_used)

@@ -1,7 +1,7 @@
 """Kafka's client properties in two dialects: the Java client's, which Spark uses, and librdkafka's.
 
-The configuration uses Java's. librdkafka's names are accepted where they mean the same.
-Security properties are translated in ``security``; their names are listed here to find typos.
+The configuration uses Java's. librdkafka's names are accepted where they mean the same. ``dialects`` derives the
+security properties that one client lacks from those of the other.
 """
 
 from __future__ import annotations
@@ -66,19 +66,31 @@ BOTH = _names(
     compression.type connections.max.idle.ms delivery.timeout.ms enable.metrics.push fetch.max.bytes fetch.min.bytes
     heartbeat.interval.ms isolation.level linger.ms max.partition.fetch.bytes max.poll.interval.ms
     metadata.recovery.strategy metadata.recovery.rebootstrap.trigger.ms reconnect.backoff.max.ms reconnect.backoff.ms
-    retry.backoff.max.ms retry.backoff.ms session.timeout.ms socket.connection.setup.timeout.ms"""
+    retry.backoff.max.ms retry.backoff.ms session.timeout.ms socket.connection.setup.timeout.ms
+    sasl.mechanism sasl.oauthbearer.sub.claim.name sasl.oauthbearer.token.endpoint.url security.protocol
+    ssl.key.password"""
 )
 
-# Java only: librdkafka lacks it or chooses it itself.
+# Java only: librdkafka lacks it, chooses it itself, or takes it in another form.
 JAVA_ONLY = _names(
     """auto.include.jmx.reporter buffer.memory compression.gzip.level compression.lz4.level compression.zstd.level
     config.providers default.api.timeout.ms exclude.internal.topics max.block.ms max.poll.records metadata.max.idle.ms
     metric.reporters metrics.num.samples metrics.recording.level metrics.sample.window.ms
     partitioner.adaptive.partitioning.enable partitioner.availability.timeout.ms partitioner.class
-    partitioner.ignore.keys socket.connection.setup.timeout.max.ms"""
+    partitioner.ignore.keys socket.connection.setup.timeout.max.ms
+    sasl.client.callback.handler.class sasl.jaas.config sasl.oauthbearer.clock.skew.seconds
+    sasl.oauthbearer.expected.audience sasl.oauthbearer.expected.issuer sasl.oauthbearer.header.urlencode
+    sasl.oauthbearer.jwks.endpoint.refresh.ms sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms
+    sasl.oauthbearer.jwks.endpoint.retry.backoff.ms sasl.oauthbearer.jwks.endpoint.url
+    sasl.oauthbearer.metadata.authentication.type sasl.oauthbearer.scope.claim.name security.providers
+    ssl.cipher.suites ssl.enabled.protocols ssl.endpoint.identification.algorithm ssl.engine.factory.class
+    ssl.keymanager.algorithm ssl.keystore.certificate.chain ssl.keystore.key ssl.keystore.location
+    ssl.keystore.password ssl.keystore.type ssl.protocol ssl.provider ssl.secure.random.implementation
+    ssl.trustmanager.algorithm ssl.truststore.certificates ssl.truststore.location ssl.truststore.password
+    ssl.truststore.type"""
 )
 
-# librdkafka only.
+# librdkafka only, in the same sense.
 LIBRDKAFKA_ONLY = _names(
     """api.version.fallback.ms api.version.request api.version.request.timeout.ms batch.num.messages
     broker.address.family broker.address.ttl broker.version.fallback compression.level debug fetch.error.backoff.ms
@@ -86,48 +98,18 @@ LIBRDKAFKA_ONLY = _names(
     queue.buffering.max.messages queued.max.messages.kbytes queued.min.messages receive.message.max.bytes
     reconnect.backoff.jitter.ms socket.keepalive.enable socket.max.fails socket.nagle.disable
     statistics.interval.ms sticky.partitioning.linger.ms topic.metadata.propagation.max.ms
-    topic.metadata.refresh.fast.interval.ms topic.metadata.refresh.sparse"""
-)
-
-# Java's names of properties for consumers only, or producers only; the other would log a warning.
-CONSUMER_ONLY = _names(
-    """check.crcs exclude.internal.topics fetch.error.backoff.ms fetch.max.bytes fetch.max.wait.ms fetch.min.bytes
-    fetch.queue.backoff.ms heartbeat.interval.ms isolation.level max.partition.fetch.bytes max.poll.interval.ms
-    max.poll.records queued.max.messages.kbytes queued.min.messages session.timeout.ms"""
-)
-PRODUCER_ONLY = _names(
-    """batch.num.messages batch.size buffer.memory compression.gzip.level compression.level compression.lz4.level
-    compression.type compression.zstd.level delivery.timeout.ms linger.ms max.block.ms max.request.size
-    metadata.max.idle.ms partitioner.adaptive.partitioning.enable partitioner.availability.timeout.ms
-    partitioner.class partitioner.ignore.keys queue.buffering.max.kbytes queue.buffering.max.messages
-    sticky.partitioning.linger.ms"""
-)
-
-# Security properties of either client.
-SECURITY = _names(
-    """enable.sasl.oauthbearer.unsecure.jwt enable.ssl.certificate.verification https.ca.location https.ca.pem
-    sasl.client.callback.handler.class sasl.jaas.config sasl.mechanism sasl.oauthbearer.client.id
-    sasl.oauthbearer.client.secret sasl.oauthbearer.clock.skew.seconds sasl.oauthbearer.config
-    sasl.oauthbearer.expected.audience sasl.oauthbearer.expected.issuer sasl.oauthbearer.extensions
-    sasl.oauthbearer.grant.type sasl.oauthbearer.header.urlencode sasl.oauthbearer.jwks.endpoint.refresh.ms
-    sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms sasl.oauthbearer.jwks.endpoint.retry.backoff.ms
-    sasl.oauthbearer.jwks.endpoint.url sasl.oauthbearer.metadata.authentication.type sasl.oauthbearer.method
-    sasl.oauthbearer.scope sasl.oauthbearer.scope.claim.name sasl.oauthbearer.sub.claim.name
-    sasl.oauthbearer.token.endpoint.url sasl.password sasl.username security.protocol security.providers
+    topic.metadata.refresh.fast.interval.ms topic.metadata.refresh.sparse
+    enable.sasl.oauthbearer.unsecure.jwt enable.ssl.certificate.verification https.ca.location https.ca.pem
+    sasl.oauthbearer.client.id sasl.oauthbearer.client.secret sasl.oauthbearer.config sasl.oauthbearer.extensions
+    sasl.oauthbearer.grant.type sasl.oauthbearer.method sasl.oauthbearer.scope sasl.password sasl.username
     ssl.ca.certificate.stores ssl.ca.location ssl.ca.pem ssl.certificate.location ssl.certificate.pem
-    ssl.cipher.suites ssl.crl.location ssl.curves.list ssl.enabled.protocols ssl.endpoint.identification.algorithm
-    ssl.engine.factory.class ssl.key.location ssl.key.password ssl.key.pem ssl.keymanager.algorithm
-    ssl.keystore.certificate.chain ssl.keystore.key ssl.keystore.location ssl.keystore.password ssl.keystore.type
-    ssl.protocol ssl.provider ssl.secure.random.implementation ssl.sigalgs.list ssl.trustmanager.algorithm
-    ssl.truststore.certificates ssl.truststore.location ssl.truststore.password ssl.truststore.type"""
+    ssl.crl.location ssl.curves.list ssl.key.location ssl.key.pem ssl.sigalgs.list"""
 )
-SECURITY_FAMILIES = ("sasl.kerberos.", "sasl.login.", "sasl.oauthbearer.assertion.", "sasl.oauthbearer.extensions.")
 
+SECURITY_FAMILIES = ("sasl.kerberos.", "sasl.login.", "sasl.oauthbearer.assertion.", "sasl.oauthbearer.extensions.")
 SECURITY_PREFIXES = ("security.", "sasl.", "ssl.", "https.ca.", "enable.ssl.", "enable.sasl.")
 
-KNOWN = (
-    frozenset({"auto.offset.reset", *NOT_USED, *RENAMED, *SPELLINGS}) | BOTH | JAVA_ONLY | LIBRDKAFKA_ONLY | SECURITY
-)
+KNOWN = frozenset({"auto.offset.reset", *NOT_USED, *RENAMED, *SPELLINGS}) | BOTH | JAVA_ONLY | LIBRDKAFKA_ONLY
 
 
 def is_known(name: str) -> bool:

@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from evertable.changelog.topics import generation_of
-from evertable.config import KafkaProperties, Role
+from evertable.config import KafkaProperties
 from evertable.config.names import CONTROL, STATE, OwnTopics
 from evertable.errors import StateFormatError
 from evertable.kafka.topics import topic_names
@@ -62,7 +62,7 @@ def topics_by_app(names: Iterable[str], prefix: str) -> dict[str, tuple[str, ...
 
 def find_apps(kafka: KafkaProperties, prefix: str, wait_s: float = LEASE_S) -> list[InstalledApp]:
     """Lists the apps by name; waits up to ``wait_s`` for a heartbeat of owners that have not left."""
-    grouped = topics_by_app(topic_names(kafka.for_librdkafka(Role.ADMIN), timeout_s=TIMEOUT_S), prefix)
+    grouped = topics_by_app(topic_names(kafka.for_librdkafka(), timeout_s=TIMEOUT_S), prefix)
     with ThreadPoolExecutor(CONCURRENT_READS, "evertable-apps") as pool:
         found = pool.map(lambda app: _found(kafka, prefix, app, grouped[app], wait_s), grouped)
         return sorted(found, key=lambda app: app.name)

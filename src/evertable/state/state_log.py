@@ -17,7 +17,7 @@ from confluent_kafka import (
     TopicPartition,
 )
 
-from evertable.config import KafkaProperties, Role
+from evertable.config import KafkaProperties
 from evertable.config.names import STATE
 from evertable.errors import (
     EvertableError,
@@ -69,18 +69,18 @@ class StateLog:
         self.topic = topic
         self.shutdown = shutdown or Shutdown()
         self._kafka = kafka
-        self._trouble = ConnectionErrors(kafka.for_librdkafka(Role.ADMIN))
+        self._trouble = ConnectionErrors(kafka.for_librdkafka())
         self._replication = replication
         self._timeout_s = timeout_s
 
     def reader(self, offset: int = OFFSET_BEGINNING, timeout_s: float | None = None) -> StateReader:
         """Returns a reader from ``offset`` on; each of its reads takes ``timeout_s`` at most."""
         timeout_s = self._timeout_s if timeout_s is None else timeout_s
-        return StateReader(self._kafka.for_librdkafka(Role.CONSUMER), self.topic, offset, timeout_s, self.shutdown)
+        return StateReader(self._kafka.for_librdkafka(), self.topic, offset, timeout_s, self.shutdown)
 
     def make(self) -> None:
         """Makes the topic if it is missing, and waits until it can be used."""
-        admin = Admin(self._kafka.for_librdkafka(Role.ADMIN))
+        admin = Admin(self._kafka.for_librdkafka())
         try:
             found = topics.find(admin, self.topic, timeout_s=self._left(min(_ASK_S, self._timeout_s)))
         except TopicNotFoundError:
@@ -95,7 +95,7 @@ class StateLog:
         """Returns a transactional producer; ``init_transactions`` fences earlier ones with the same id."""
         return Producer(
             {
-                **self._kafka.for_librdkafka(Role.PRODUCER),
+                **self._kafka.for_librdkafka(),
                 **_WRITING,
                 **dict.fromkeys(("message.timeout.ms", "socket.timeout.ms"), TRANSACTION_MS),  # librdkafka requires it
                 "transactional.id": transactional_id,
@@ -110,7 +110,7 @@ class StateLog:
         timeout_s = self._left(self._timeout_s if timeout_s is None else timeout_s)
         producer = Producer(
             {
-                **self._kafka.for_librdkafka(Role.PRODUCER),
+                **self._kafka.for_librdkafka(),
                 **_WRITING,
                 "enable.idempotence": False,  # it would take half a second; a repeated record does no harm
                 "message.timeout.ms": int(timeout_s * 1000),

@@ -22,7 +22,6 @@ def forget(
 
     Example:  evertable forget demo --kafka localhost:9092
     """
-    from evertable.config import Role
     from evertable.config.names import STATE, OwnTopics
     from evertable.errors import AppNotFoundError, AppRunningError
     from evertable.generations.forgetting import belongings, delete_files, delete_topics
@@ -41,13 +40,13 @@ def forget(
     chosen = found.pop(app, None) or InstalledApp(app, (), AppState())
     refuse_if(chosen.running)
     state = [topic for topic in chosen.topics if topic == f"{clusters.prefix}.{app}.{STATE}"]
-    admin = Admin(clusters.own.for_librdkafka(Role.ADMIN))
+    admin = Admin(clusters.own.for_librdkafka())
     own = belongings(chosen, found.values(), topic_id(admin, state[0]) if state else "")
     control = OwnTopics(clusters.prefix, app, "").default_control
     is_shared = any(each.uses(control) for each in found.values())
     is_elsewhere = False
     if chosen.topics and clusters.are_separate:
-        is_elsewhere = control in topic_names(clusters.control.for_librdkafka(Role.ADMIN), timeout_s=TIMEOUT_S)
+        is_elsewhere = control in topic_names(clusters.control.for_librdkafka(), timeout_s=TIMEOUT_S)
     elsewhere = [control] if is_elsewhere and not is_shared else []
     if not own:
         known = f"Known apps: {', '.join(found)}." if found else "This Kafka has no apps."

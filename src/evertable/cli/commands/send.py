@@ -22,12 +22,12 @@ def send(
 
     Example:  evertable send users_v1 '{"userId": "u1", "age": "forty-two"}' --kafka 127.0.0.1:9092
     """
-    from evertable.config import Role, load
+    from evertable.config import load
     from evertable.demo.sending import send_records
     from evertable.errors import TopicNotFoundError
     from evertable.generations.suggestions import with_suggestions
 
-    properties = {"bootstrap.servers": kafka} if kafka else load(config_file).kafka.for_librdkafka(Role.PRODUCER)
+    properties = {"bootstrap.servers": kafka} if kafka else load(config_file).kafka.for_librdkafka()
     values = [record.encode() for record in records or []] or [line.rstrip(b"\n") for line in sys.stdin.buffer]
     try:
         send_records(properties, topic, values, None if key is None else key.encode())

@@ -32,12 +32,13 @@ def both(given: Texts) -> tuple[Texts, Texts]:
 
 def warnings(given: Texts) -> list[str]:
     kafka = KafkaProperties.parse(given)
-    assert kafka.check_security()[1] == []
-    return [str(message) for message in (*kafka.warnings(), *kafka.check_security()[0])]
+    dialects = kafka.dialects()
+    assert dialects.refusals == []
+    return [str(message) for message in (*kafka.warnings(), *dialects.warnings)]
 
 
 def refusals(given: Texts) -> list[str]:
-    return [str(message) for message in KafkaProperties.parse(given).check_security()[1]]
+    return [str(message) for message in KafkaProperties.parse(given).dialects().refusals]
 
 
 @pytest.mark.parametrize(("mechanism", "module"), [("PLAIN", PLAIN_MODULE), ("SCRAM-SHA-512", SCRAM_MODULE)])
