@@ -32,7 +32,7 @@ def test_every_path_is_there(path: str) -> None:
 
 
 def test_the_table_of_folders_is_the_folder_list() -> None:
-    listed = set(re.findall(r"^\| `src/evertable/(\w+)/`", ARCHITECTURE, re.MULTILINE))
+    listed = set(re.findall(r"^\| `src/evertable/(\w+)/`", CONTRIBUTING, re.MULTILINE))
     assert listed == {path.parent.name for path in SOURCE.glob("*/__init__.py")}
 
 
