@@ -23,7 +23,7 @@ PLACE = ("timestamp", "partition", "offset")
 
 _PARTS = re.compile(
     r"^```yaml\n(?P<yaml>(?:[^`\n]*\n)+)```$"
-    r"|^\*\*(?P<label>[a-z]+)(?:, [\w ]+)?\*\*\n\n(?P<table>(?:\|.*\n)+)"
+    r"|^\*\*(?P<label>[a-z]+)\*\*\n\n(?P<table>(?:\|.*\n)+)"
     r"|^## (?P<title>.+)$",
     re.MULTILINE,
 )
@@ -33,7 +33,7 @@ Cells = list[dict[str, str]]
 
 @dataclass(frozen=True)
 class Example:
-    """A result that the page shows, and what stands before it: the configuration and all records so far."""
+    """A result that the page shows, with the configuration and the records before it."""
 
     name: str
     yaml: str
@@ -44,19 +44,17 @@ class Example:
 
 
 def examples() -> list[Example]:
-    """In the order of the page. The first records under a title replace those before, further ones are added."""
+    """In the order of the page."""
     found: list[Example] = []
     records: dict[str, Cells] = {}
-    title, yaml, fresh = "", "", set(SOURCES)
+    title, yaml = "", ""
     for part in _PARTS.finditer(DOCUMENT):
         if part["title"]:
-            title, fresh = part["title"], set(SOURCES)
+            title = part["title"]
         elif part["yaml"]:
             yaml = part["yaml"]
         elif part["label"] in SOURCES:
-            before = [] if part["label"] in fresh else records[part["label"]]
-            fresh.discard(part["label"])
-            records = {**records, part["label"]: [*before, *cells(part["table"])[1]]}
+            records = {**records, part["label"]: cells(part["table"])[1]}
         else:
             head, rows = cells(part["table"])
             type_ = JoinType(part["label"])
@@ -80,7 +78,7 @@ def milliseconds(clock: str) -> int:
 
 
 def value(column: Column, cell: str) -> Any:
-    """What a cell shows: ``null`` is no value, ``""`` an empty text."""
+    """What a cell shows: ``null`` is no value."""
     if cell == "null":
         return None
     match column.type.kind:
@@ -90,7 +88,7 @@ def value(column: Column, cell: str) -> Any:
             return milliseconds(cell)
         case kind:
             assert kind is Kind.STRING
-            return "" if cell == '""' else cell
+            return cell
 
 
 def rows_of(source: Source, records: Cells) -> dict[int, Row]:
