@@ -25,8 +25,6 @@ PAGE = PAGES["GETTING-STARTED.md"]
 
 NOT_TYPED = {
     "scripts/setup": "it sets up the clone that runs this test; tests/install/test_setup_script.py runs it",
-    "source": "each command has a shell of its own here, with the PATH of an activated environment",
-    "python3 -m venv": "tests/demo makes such an environment",
     "pip install": "tests/demo installs the wheel",
 }
 BROKER, SERVE, TAIL = "evertable broker", "evertable serve", "evertable tail"
@@ -103,7 +101,7 @@ def test_what_it_leaves(trial: Trial) -> None:
 _INLINE = re.compile(r"`(evertable [a-z][^`]*)`")
 _ASSIGNED = re.compile(r"[A-Z_]+=")
 COMMAND = typer.main.get_command(app.build_app())
-OTHERS = {"scripts/setup", "source", "python3", "pip", "chmod", "curl", "tail", "df", "ss", "java"}
+OTHERS = {"scripts/setup", "python3", "pip", "chmod", "curl", "tail", "df", "ss", "java"}
 """Programs that are not ours, and one that is a file."""
 
 
@@ -167,7 +165,15 @@ def test_every_line_of_the_settings_is_explained() -> None:
     ]
 
 
-def test_the_password_reaches_kafka(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "login", [text for text in blocks((ROOT / "docs/SECURITY.md").read_text(), "yaml") if "…" not in text]
+)
+def test_logins_are_accepted(login: str, tmp_path: Path) -> None:
+    """Those of docs/SECURITY.md, with the sources of this page."""
+    settings = yaml.safe_load(blocks(PAGE, "yaml")[0]) | yaml.safe_load(login)
     file = tmp_path / "evertable.yaml"
-    file.write_text(blocks(PAGE, "yaml")[1])
-    assert load(file, {"KAFKA_PASSWORD": "s3"}).kafka.for_librdkafka()["sasl.password"] == "s3"
+    file.write_text(yaml.safe_dump(settings))
+    secrets = dict.fromkeys(("KAFKA_CLIENT_ID", "KAFKA_CLIENT_SECRET", "KAFKA_PASSWORD", "KEY_PASSWORD"), "secret")
+    for name in ("ca.pem", "client.crt", "client.key"):
+        (tmp_path / name).touch()
+    assert load(file, secrets).warnings == ()
