@@ -13,7 +13,6 @@ import numpy as np
 from evertable.schema.columns import Column, ColumnType, Kind
 from evertable.views.filters.tree import (
     And,
-    Between,
     ColumnName,
     Comparison,
     Expression,
@@ -69,10 +68,6 @@ class Naive:
                 return self._value(tree.column, row) is None
             case Comparison():
                 return self._compare(tree.column, tree.operator, tree.operand, row)
-            case Between():
-                low = self._compare(tree.column, Operator.AT_LEAST, tree.low, row)
-                high = self._compare(tree.column, Operator.AT_MOST, tree.high, row)
-                return False if False in (low, high) else None if None in (low, high) else True
             case In():
                 found = [self._compare(tree.column, Operator.EQUAL, value, row) for value in tree.values]
                 return None if None in found else True in found

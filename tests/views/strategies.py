@@ -14,7 +14,6 @@ from tests.changelog.strategies import texts, values
 from evertable.schema.columns import Column, ColumnType, Kind
 from evertable.views.filters.tree import (
     And,
-    Between,
     ColumnName,
     Comparison,
     Expression,
@@ -122,7 +121,7 @@ def predicates(draw: st.DrawFn, column: Column, columns: tuple[Column, ...]) -> 
     name, kind = ColumnName(column.name), column.type.kind
     shapes: list[type[Predicate]] = [IsNull]
     shapes += [TextSearch] if kind in (Kind.STRING, Kind.JSON) else []
-    shapes += [Comparison, Comparison, Between, In] if kind is not Kind.JSON else []
+    shapes += [Comparison, Comparison, In] if kind is not Kind.JSON else []
     shape = draw(st.sampled_from(shapes))
     if shape is IsNull:
         return IsNull(name)
@@ -136,8 +135,6 @@ def predicates(draw: st.DrawFn, column: Column, columns: tuple[Column, ...]) -> 
     def operand() -> Operand:
         return draw(some) if draw(st.booleans()) else draw(st.sampled_from(others))
 
-    if shape is Between:
-        return Between(name, operand(), operand())
     return Comparison(name, draw(st.sampled_from(Operator)), operand())
 
 

@@ -14,7 +14,7 @@ from tests.views.strategies import Case, cases
 from evertable.errors import FilterError
 from evertable.schema.columns import Column
 from evertable.views.filters import BoundFilter, bind, parse
-from evertable.views.order import order
+from evertable.views.query import BoundQuery
 
 
 def columns(**types: str) -> tuple[Column, ...]:
@@ -33,7 +33,7 @@ def bound(text: str, to: tuple[Column, ...] = COLUMNS, missing_ok: bool = False)
 
 
 def passing(where: BoundFilter, to: tuple[Column, ...], *rows: tuple[Any, ...]) -> list[int]:
-    slots: list[int] = order(ChunkedSnapshot(to, rows), where=where).tolist()
+    slots: list[int] = BoundQuery(where=where).order(ChunkedSnapshot(to, rows)).tolist()
     return slots
 
 
@@ -156,4 +156,6 @@ def test_a_filter_on_a_table_without_some_columns_sees_nulls_in_them(case: Case)
         where = bind(case.where, left, missing_ok=True)
         assert set(where.missing) <= {case.columns[0].name}
         snapshot = ChunkedSnapshot(left, rows, chunk=case.chunk)
-        assert order(snapshot, where=where).tolist() == Naive(left).order(rows, (), case.where, newest_first=False)
+        assert BoundQuery(where=where).order(snapshot).tolist() == Naive(left).order(
+            rows, (), case.where, newest_first=False
+        )

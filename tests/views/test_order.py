@@ -14,8 +14,8 @@ from tests.views.snapshots import ChunkedSnapshot
 
 from evertable.errors import ColumnNotFoundError
 from evertable.schema.columns import Column
-from evertable.views.filters import bind, parse
-from evertable.views.order import SortKey, order, resolve_sort
+from evertable.views.query import BoundQuery, Query
+from evertable.views.view import View
 
 
 def columns(**types: str) -> tuple[Column, ...]:
@@ -26,31 +26,42 @@ def named(*names: str) -> tuple[Column, ...]:
     return tuple(Column.parse(name, "long") for name in names)
 
 
-def ordered(kind: str, values: list[Any], descending: bool = False, newest_first: bool = False) -> list[int]:
-    snapshot = ChunkedSnapshot(columns(x=kind), [(value,) for value in values])
-    slots: list[int] = order(snapshot, (SortKey(0, descending),), newest_first=newest_first).tolist()
+def order(
+    snapshot: ChunkedSnapshot, sort: tuple[str, ...] = (), where: str = "", newest_first: bool = False
+) -> list[int]:
+    query = Query.parse(View(sort=sort, filter=where, newest_first=newest_first))
+    slots: list[int] = query.bind(snapshot.columns).order(snapshot).tolist()
     return slots
 
 
+def ordered(kind: str, values: list[Any], descending: bool = False, newest_first: bool = False) -> list[int]:
+    snapshot = ChunkedSnapshot(columns(x=kind), [(value,) for value in values])
+    return order(snapshot, ("-x" if descending else "x",), newest_first=newest_first)
+
+
+def bound(sort: list[str], to: tuple[Column, ...], missing_ok: bool = False) -> BoundQuery:
+    return Query(tuple(sort)).bind(to, missing_ok)
+
+
 def test_sort_entries_name_columns() -> None:
-    assert resolve_sort(["b", "-a"], named("a", "b")) == ((SortKey(1), SortKey(0, True)), ())
+    assert bound(["b", "-a"], named("a", "b")).keys == ((1, False), (0, True))
 
 
 def test_an_entry_equal_to_a_column_name_is_that_column() -> None:
     """The name may begin with a minus; another minus makes it descending."""
     both = named("x", "-x")
-    assert resolve_sort(["-x"], both) == ((SortKey(1),), ())
-    assert resolve_sort(["--x"], both) == ((SortKey(1, True),), ())
-    assert resolve_sort(["x"], both) == ((SortKey(0),), ())
+    assert bound(["-x"], both).keys == ((1, False),)
+    assert bound(["--x"], both).keys == ((1, True),)
+    assert bound(["x"], both).keys == ((0, False),)
 
 
 def test_a_column_counts_once() -> None:
     """The second entry has no effect."""
-    assert resolve_sort(["a", "-a", "a"], named("a")) == ((SortKey(0),), ())
+    assert bound(["a", "-a", "a"], named("a")).keys == ((0, False),)
 
 
 def test_the_first_of_columns_with_one_name_counts() -> None:
-    assert resolve_sort(["a"], named("a", "a")) == ((SortKey(0),), ())
+    assert bound(["a"], named("a", "a")).keys == ((0, False),)
 
 
 @pytest.mark.parametrize(
@@ -65,18 +76,19 @@ def test_the_first_of_columns_with_one_name_counts() -> None:
 )
 def test_an_entry_that_names_no_column_is_an_error(entry: str, what: str) -> None:
     with pytest.raises(ColumnNotFoundError) as rejected:
-        resolve_sort([entry], named("balance", "age"))
+        bound([entry], named("balance", "age"))
     assert rejected.value.what == what
 
 
 def test_after_a_swap_entries_that_name_no_column_are_reported() -> None:
-    assert resolve_sort(["-gone", "a", "gone"], named("a"), missing_ok=True) == ((SortKey(0),), ("gone",))
+    found = bound(["-gone", "a", "gone"], named("a"), missing_ok=True)
+    assert (found.keys, found.missing) == (((0, False),), ("gone",))
 
 
 def test_without_sort_rows_are_ordered_by_arrival() -> None:
     snapshot = ChunkedSnapshot(columns(x="long"), [(1,), (2,), (3,)], first=40)
-    assert order(snapshot).tolist() == [40, 41, 42]
-    assert order(snapshot, newest_first=True).tolist() == [42, 41, 40]
+    assert order(snapshot) == [40, 41, 42]
+    assert order(snapshot, newest_first=True) == [42, 41, 40]
 
 
 def test_ties_are_ordered_by_arrival_or_newest_first() -> None:
@@ -111,23 +123,19 @@ def test_text_sorts_by_code_point() -> None:
 def test_a_filter_is_applied_before_the_sort() -> None:
     columns_ = columns(x="long", name="string")
     snapshot = ChunkedSnapshot(columns_, [(3, "a"), (1, "b"), (2, "a"), (None, "a"), (0, None)], first=10, chunk=2)
-    tree = parse("name = 'a'")
-    assert tree is not None
-    assert order(snapshot, (SortKey(0),), bind(tree, columns_)).tolist() == [12, 10, 13]
-    assert order(snapshot, (), bind(tree, columns_), newest_first=True).tolist() == [13, 12, 10]
+    assert order(snapshot, ("x",), "name = 'a'") == [12, 10, 13]
+    assert order(snapshot, (), "name = 'a'", newest_first=True) == [13, 12, 10]
 
 
 def test_few_of_many_rows_may_pass() -> None:
     """Then only those rows are taken, instead of whole columns."""
     columns_ = columns(x="long", name="string")
     rows = [(i % 5, None if i % 3 else f"name {i % 2}") for i in range(300)]
-    tree = parse("name ends with '1' and x in (1, 4)")
-    assert tree is not None
-    keys = (SortKey(0, descending=True), SortKey(1))
-    slots = order(ChunkedSnapshot(columns_, rows, first=10), keys, bind(tree, columns_), newest_first=True)
+    where = "name ends with '1' and x in (1, 4)"
+    slots = order(ChunkedSnapshot(columns_, rows, first=10), ("-x", "name"), where, newest_first=True)
     passing = [i for i, (x, name) in enumerate(rows) if name == "name 1" and x in (1, 4)]
     assert 0 < len(passing) < len(rows) / 8
-    assert slots.tolist() == [i + 10 for i in sorted(passing, key=lambda i: (-rows[i][0], -i))]
+    assert slots == [i + 10 for i in sorted(passing, key=lambda i: (-rows[i][0], -i))]
 
 
 def test_each_column_is_read_once() -> None:
@@ -140,9 +148,8 @@ def test_each_column_is_read_once() -> None:
             return super().column(index)
 
     columns_ = columns(x="long", y="long", unused="long")
-    tree = parse("x between 1 and 9 and x != 5 and (x > y or y is null)")
-    assert tree is not None
-    order(Counting(columns_, [(2, 1, 0), (3, None, 0)]), (SortKey(0), SortKey(1)), bind(tree, columns_))
+    where = "x between 1 and 9 and x != 5 and (x > y or y is null)"
+    order(Counting(columns_, [(2, 1, 0), (3, None, 0)]), ("x", "y"), where)
     assert sorted(read) == [0, 1]
 
 
@@ -181,8 +188,8 @@ def test_a_large_sort_is_stable(texts_: int) -> None:
 
         return sorted(range(len(rows)), key=key)
 
-    assert order(snapshot, (SortKey(0, descending=True), SortKey(1))).tolist() == expected(-1, newest=False)
-    assert order(snapshot, (SortKey(0),), newest_first=True).tolist() == expected(1, newest=True)
+    assert order(snapshot, ("-x", "y")) == expected(-1, newest=False)
+    assert order(snapshot, ("x",), newest_first=True) == expected(1, newest=True)
 
 
 def test_text_columns_may_hold_any_chunks() -> None:
@@ -195,4 +202,4 @@ def test_text_columns_may_hold_any_chunks() -> None:
             return [column][index]
 
     snapshot = Given(columns(x="string"), [()] * len(column))
-    assert order(snapshot, (SortKey(0),)).tolist() == [2, 3, 0, 1]
+    assert order(snapshot, ("x",)) == [2, 3, 0, 1]

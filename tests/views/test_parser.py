@@ -15,7 +15,6 @@ from evertable.views.filters import MAX_CHARS, Expression, parse
 from evertable.views.filters.parser import MAX_DEPTH
 from evertable.views.filters.tree import (
     And,
-    Between,
     ColumnName,
     Comparison,
     In,
@@ -32,6 +31,8 @@ from evertable.views.filters.tree import (
 
 A, B, C = (Comparison(ColumnName(name), Operator.EQUAL, Number(Decimal(1))) for name in "abc")
 X = ColumnName("x")
+FROM_1 = Comparison(X, Operator.AT_LEAST, Number(Decimal(1)))
+TO_Y = Comparison(X, Operator.AT_MOST, ColumnName("y"))
 
 WORDS = [
     *"and or not in is null between contains starts ends with true false AND Not x y.z".split(),
@@ -75,7 +76,8 @@ def tree_or_error(text: str) -> None:
         ("x not contains 'a'", Not(TextSearch(X, TextOperator.CONTAINS, Text("a")))),
         ("x is not null", Not(IsNull(X))),
         ("x not in (1,'a',false)", Not(In(X, (Number(Decimal(1)), Text("a"), Truth(False))))),
-        ("x between 1 and y and a = 1", And((Between(X, Number(Decimal(1)), ColumnName("y")), A))),
+        ("x between 1 and y and a = 1", And((And((FROM_1, TO_Y)), A))),
+        ("x not between 1 and y", Not(And((FROM_1, TO_Y)))),
     ],
 )
 def test_a_filter_is_parsed_by_the_grammar(text: str, tree: Expression | None) -> None:

@@ -4,33 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from evertable.errors import FilterError
 from evertable.problems import nearest
 from evertable.schema.columns import Column, Kind
 from evertable.tables.pieces import Check, never
 from evertable.tables.table import Snapshot
-from evertable.views.casefold import casefold_text
-from evertable.views.columns import ColumnReader, in_pieces, places_of
+from evertable.views.columns import ColumnReader, casefold, in_pieces, places_of
 from evertable.views.filters import compute
 from evertable.views.filters.compute import ArrowMask
 from evertable.views.filters.literals import fit
 from evertable.views.filters.tree import (
     And,
-    Between,
     ColumnName,
     Comparison,
     Expression,
     In,
     IsNull,
     Not,
-    Operand,
-    Operator,
     Or,
     Predicate,
-    TextOperator,
     TextSearch,
 )
 
@@ -76,20 +73,20 @@ class _Binder:
 
     def test(self, tree: Expression) -> Test:
         match tree:
-            case And():
+            case And() | Or():
                 parts = [self.test(part) for part in tree.parts]
-                return lambda columns: compute.both([part(columns) for part in parts])
-            case Or():
-                parts = [self.test(part) for part in tree.parts]
-                return lambda columns: compute.either([part(columns) for part in parts])
+                combine = pc.and_kleene if isinstance(tree, And) else pc.or_kleene
+                return lambda columns: reduce(combine, [part(columns) for part in parts])
             case Not():
                 inner = self.test(tree.part)
-                return lambda columns: compute.invert(inner(columns))
+                return lambda columns: pc.invert(inner(columns))
             case _:
                 return self._predicate(tree)
 
     def _predicate(self, tree: Predicate) -> Test:
-        names = _names(tree)
+        names = [tree.column.name]
+        if isinstance(tree, Comparison) and isinstance(tree.operand, ColumnName):
+            names.append(tree.operand.name)
         if self._missing_ok:
             self.missing.update(dict.fromkeys(name for name in names if name not in self._places))
         if not self.missing.keys() & names:
@@ -106,11 +103,7 @@ class _Binder:
         index = self._index(tree.column)
         match tree:
             case Comparison():
-                return self._comparison(tree.column, tree.operator, tree.operand)
-            case Between():
-                low = self._comparison(tree.column, Operator.AT_LEAST, tree.low)
-                high = self._comparison(tree.column, Operator.AT_MOST, tree.high)
-                return lambda columns: compute.both([low(columns), high(columns)])
+                return self._comparison(index, tree)
             case In():
                 literals = [fit(value, self._columns[index]) for value in tree.values]
                 return lambda columns: compute.is_in(columns.column(index), literals)
@@ -121,12 +114,13 @@ class _Binder:
                         f"'{column.name}' is {column.type}: expected a text column before '{tree.operator}'",
                         tree.column.position,
                     )
-                return _search(index, tree)
+                part = str(casefold(pa.chunked_array([[tree.text.value]], pa.string()))[0])
+                return lambda columns: compute.search(columns, index, tree.operator, part)
             case IsNull():
-                return lambda columns: compute.is_null(columns.column(index))
+                return lambda columns: pc.is_null(columns.column(index)).combine_chunks()
 
-    def _comparison(self, name: ColumnName, operator: Operator, operand: Operand) -> Test:
-        left = self._index(name)
+    def _comparison(self, left: int, tree: Comparison) -> Test:
+        operator, operand = tree.operator, tree.operand
         if not isinstance(operand, ColumnName):
             literal = fit(operand, self._columns[left])
             return lambda columns: compute.compare(columns.column(left), operator, literal)
@@ -135,7 +129,7 @@ class _Binder:
         common = compute.common_type(*types)
         if common is None:
             raise FilterError(
-                f"'{name.name}' is {types[0]} and '{operand.name}' is {types[1]}: expected types that compare",
+                f"'{tree.column.name}' is {types[0]} and '{operand.name}' is {types[1]}: expected types that compare",
                 operand.position,
             )
         return lambda columns: compute.compare_columns(columns.column(left), operator, columns.column(right), common)
@@ -146,26 +140,3 @@ class _Binder:
             raise FilterError(f"expected {wanted}, found '{name.name}'; {known}", name.position)
         self.read.add(self._places[name.name])
         return self._places[name.name]
-
-
-def _search(index: int, tree: TextSearch) -> Test:
-    part = casefold_text(tree.text.value)
-    match tree.operator:
-        case TextOperator.CONTAINS:
-            return lambda columns: compute.contains(columns.folded(index), part)
-        case TextOperator.STARTS_WITH:
-            return lambda columns: compute.starts_with(columns.column(index), part)
-        case TextOperator.ENDS_WITH:
-            return lambda columns: compute.ends_with(columns.column(index), part)
-
-
-def _names(tree: Predicate) -> list[str]:
-    """Returns the columns that a predicate names, in its order."""
-    match tree:
-        case Comparison():
-            operands = [tree.operand]
-        case Between():
-            operands = [tree.low, tree.high]
-        case _:
-            operands = []
-    return [tree.column.name, *(operand.name for operand in operands if isinstance(operand, ColumnName))]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -11,9 +10,9 @@ import pyarrow.compute as pc
 
 from evertable.changelog.schema import arrow_type
 from evertable.schema.columns import ColumnType, Kind
-from evertable.views.casefold import casefold
+from evertable.views.columns import ColumnReader, casefold
 from evertable.views.filters.literals import FittedLiteral
-from evertable.views.filters.tree import Operator
+from evertable.views.filters.tree import Operator, TextOperator
 
 ArrowMask: TypeAlias = pa.BooleanArray
 
@@ -70,37 +69,18 @@ def is_in(values: pa.ChunkedArray, literals: Sequence[FittedLiteral]) -> ArrowMa
     return known(values, pc.is_in(values, value_set=among))
 
 
-def contains(folded: pa.ChunkedArray, part: str) -> ArrowMask:
-    """Whether case-folded texts contain a case-folded part; takes linear time, however long the part is."""
-    return flat(pc.match_substring(folded, part))
-
-
-def starts_with(texts: pa.ChunkedArray, part: str) -> ArrowMask:
-    """Whether texts begin with a case-folded part, in any case."""
-    return flat(pc.equal(casefold(pc.utf8_slice_codeunits(texts, 0, len(part))), part))
-
-
-def ends_with(texts: pa.ChunkedArray, part: str) -> ArrowMask:
-    """Whether texts end with a case-folded part, in any case."""
-    if not part:
-        return same(texts, True)
-    return flat(pc.equal(casefold(pc.utf8_slice_codeunits(texts, -len(part))), part))
-
-
-def is_null(values: pa.ChunkedArray) -> ArrowMask:
-    return flat(pc.is_null(values))
-
-
-def both(masks: Sequence[ArrowMask]) -> ArrowMask:
-    return reduce(pc.and_kleene, masks)
-
-
-def either(masks: Sequence[ArrowMask]) -> ArrowMask:
-    return reduce(pc.or_kleene, masks)
-
-
-def invert(mask: ArrowMask) -> ArrowMask:
-    return pc.invert(mask)
+def search(columns: ColumnReader, index: int, operator: TextOperator, part: str) -> ArrowMask:
+    """Whether texts contain, begin or end with a case-folded part, in any case; takes linear time for any part."""
+    match operator:
+        case TextOperator.CONTAINS:
+            return flat(pc.match_substring(columns.folded(index), part))
+        case TextOperator.STARTS_WITH:
+            ends = pc.utf8_slice_codeunits(columns.column(index), 0, len(part))
+        case TextOperator.ENDS_WITH if part:
+            ends = pc.utf8_slice_codeunits(columns.column(index), -len(part))
+        case TextOperator.ENDS_WITH:
+            return same(columns.column(index), True)
+    return flat(pc.equal(casefold(ends), part))
 
 
 def same(values: pa.ChunkedArray, truth: bool) -> ArrowMask:

@@ -17,15 +17,11 @@ _SHOWN = 30  # characters of a token in a message
 
 class TokenKind(StrEnum):
     KEYWORD = "keyword"
-    BARE_NAME = "bare name"
-    QUOTED_NAME = "quoted name"
+    NAME = "name"
     TEXT = "text"
     NUMBER = "number"
     SYMBOL = "symbol"
     END = "end"
-
-
-NAMES = frozenset({TokenKind.BARE_NAME, TokenKind.QUOTED_NAME})
 
 
 @dataclass(frozen=True)
@@ -42,13 +38,9 @@ class Token:
         if self.kind is TokenKind.END:
             return "the end"
         shown = self.source if len(self.source) <= _SHOWN else self.source[:_SHOWN] + "…"
-        match self.kind:
-            case TokenKind.TEXT:
-                return f"the text {shown}"
-            case TokenKind.QUOTED_NAME:
-                return shown
-            case _:
-                return f"'{shown}'"
+        if self.kind is TokenKind.TEXT:
+            return f"the text {shown}"
+        return shown if shown.startswith('"') else f"'{shown}'"
 
 
 _TOKEN = re.compile(
@@ -65,7 +57,11 @@ _TOKEN = re.compile(
 
 def tokens(text: str) -> Iterator[Token]:
     """Yields the tokens of a filter, the last of kind END; raises FilterError for anything else."""
-    _check_encodable(text)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        found = ord(text[error.start])
+        raise FilterError(f"expected valid Unicode, found an unpaired surrogate (U+{found:04X})", error.start) from None
     position = 0
     while position < len(text):
         match = _TOKEN.match(text, position)
@@ -88,7 +84,7 @@ def _token(match: re.Match[str]) -> Token:
     if match["word"] is not None:
         if source.lower() in KEYWORDS:
             return Token(TokenKind.KEYWORD, source, source.lower(), position)
-        return Token(TokenKind.BARE_NAME, source, source, position)
+        return Token(TokenKind.NAME, source, source, position)
     if match["number"] is not None:
         if len(match["exponent"] or "") > MAX_EXPONENT_DIGITS:
             raise FilterError(
@@ -101,7 +97,7 @@ def _token(match: re.Match[str]) -> Token:
     if match["name"] is not None:
         if source == '""':
             raise FilterError("expected a column's name between the quotes, found nothing", position)
-        return Token(TokenKind.QUOTED_NAME, source, source[1:-1].replace('""', '"'), position)
+        return Token(TokenKind.NAME, source, source[1:-1].replace('""', '"'), position)
     return Token(TokenKind.SYMBOL, source, "!=" if source == "<>" else source, position)
 
 
@@ -114,11 +110,3 @@ def _no_token(text: str, position: int) -> FilterError:
         return FilterError(f"expected a number, found '{rest[0][:_SHOWN] if rest else found}'", position)
     shown = found if found.isprintable() else f"U+{ord(found):04X}"
     return FilterError(f"expected a column, a value or an operator, found '{shown}'", position)
-
-
-def _check_encodable(text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        found = ord(text[error.start])
-        raise FilterError(f"expected valid Unicode, found an unpaired surrogate (U+{found:04X})", error.start) from None

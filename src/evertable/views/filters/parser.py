@@ -7,10 +7,9 @@ from decimal import Decimal
 from typing import NoReturn
 
 from evertable.errors import FilterError, FilterTooLongError
-from evertable.views.filters.lexer import NAMES, Token, TokenKind, tokens
+from evertable.views.filters.lexer import Token, TokenKind, tokens
 from evertable.views.filters.tree import (
     And,
-    Between,
     ColumnName,
     Comparison,
     Expression,
@@ -71,8 +70,7 @@ class _Parser:
             return Not(self._deeper(self._negation))
         if self._accept("("):
             inner = self._deeper(self._either)
-            if not self._accept(")"):
-                self._fail("'and', 'or' or ')'")
+            self._expect(")", "'and', 'or' or ')'")
             return inner
         return self._predicate()
 
@@ -88,7 +86,7 @@ class _Parser:
         return inner
 
     def _predicate(self) -> Expression:
-        if self._token.kind not in NAMES:
+        if self._token.kind is not TokenKind.NAME:
             self._fail("a column, 'not' or '('" if self._at else "a column")
         column = ColumnName(self._token.value, self._next().position)
         for operator in Operator:
@@ -96,8 +94,7 @@ class _Parser:
                 return Comparison(column, operator, self._operand())
         if self._accept("is"):
             negated = self._accept("not")
-            if not self._accept("null"):
-                self._fail("'null'" if negated else "'null' or 'not null'")
+            self._expect("null", "'null'" if negated else "'null' or 'not null'")
             return Not(IsNull(column)) if negated else IsNull(column)
         negated = self._accept("not")
         predicate = self._worded(column)
@@ -111,14 +108,14 @@ class _Parser:
             return In(column, self._list())
         if self._accept("between"):
             low = self._operand()
-            if not self._accept("and"):
-                self._fail("'and'")
-            return Between(column, low, self._operand())
+            self._expect("and", "'and'")
+            high = self._operand()
+            return And((Comparison(column, Operator.AT_LEAST, low), Comparison(column, Operator.AT_MOST, high)))
         for operator in TextOperator:
             first, *rest = operator.split()
             if self._accept(first):
-                if rest and not self._accept(rest[0]):
-                    self._fail(f"'{rest[0]}'")
+                for word in rest:
+                    self._expect(word, f"'{word}'")
                 return TextSearch(column, operator, self._part(operator))
         return None
 
@@ -132,17 +129,15 @@ class _Parser:
         return text
 
     def _list(self) -> tuple[Literal, ...]:
-        if not self._accept("("):
-            self._fail("'('")
+        self._expect("(", "'('")
         values = [self._literal()]
         while self._accept(","):
             values.append(self._literal())
-        if not self._accept(")"):
-            self._fail("',' or ')'")
+        self._expect(")", "',' or ')'")
         return tuple(values)
 
     def _operand(self) -> Operand:
-        if self._token.kind in NAMES:
+        if self._token.kind is TokenKind.NAME:
             return ColumnName(self._token.value, self._next().position)
         return self._literal()
 
@@ -156,7 +151,7 @@ class _Parser:
             return Truth(token.value == "true", self._next().position)
         if token.kind is TokenKind.KEYWORD and token.value == "null":
             wanted = "a value ('is null' finds nulls)"
-        elif token.kind in NAMES:
+        elif token.kind is TokenKind.NAME:
             wanted = "a value (text goes in single quotes)"
         else:
             wanted = "a value"
@@ -182,6 +177,10 @@ class _Parser:
         found = token.kind in (TokenKind.KEYWORD, TokenKind.SYMBOL) and token.value == word
         self._at += found
         return found
+
+    def _expect(self, word: str, wanted: str) -> None:
+        if not self._accept(word):
+            self._fail(wanted)
 
     def _fail(self, wanted: str) -> NoReturn:
         after = f" after {self._tokens[self._at - 1]}" if self._at else ""

@@ -104,18 +104,6 @@ class In:
 
 
 @dataclass(frozen=True)
-class Between:
-    """Both ends included."""
-
-    column: ColumnName
-    low: Operand
-    high: Operand
-
-    def __str__(self) -> str:
-        return f"{self.column} between {self.low} and {self.high}"
-
-
-@dataclass(frozen=True)
 class Not:
     part: Expression
 
@@ -143,7 +131,7 @@ class Or:
         return " or ".join(map(_inner, self.parts))
 
 
-Predicate = Comparison | TextSearch | IsNull | In | Between
+Predicate = Comparison | TextSearch | IsNull | In
 Expression = Predicate | Not | And | Or
 
 
