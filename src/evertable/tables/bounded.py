@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from evertable.schema.columns import Column
-from evertable.tables.table import Extent, Mask, Slots, batch_of, schema_of
+from evertable.tables.table import Extent, Mask, Slots, Table, batch_of, schema_of
 
 BoundedRow = tuple[Any, ...]
 
 
-class BoundedTable:
+class BoundedTable(Table):
     """A table of at most ``limit`` rows, appended or replaced by key; the oldest rows are dropped."""
 
     def __init__(self, columns: Sequence[Column], limit: int, on_change: Callable[[], None] = lambda: None) -> None:
@@ -60,15 +60,6 @@ class BoundedTable:
         with self.lock:
             return sorted(slot for slot, version in self._versions.items() if version > since)
 
-    def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
-        with self.lock:
-            rows = [self._rows[slot] for slot in slots.tolist()]
-        return _batch(self.columns, rows, columns)
-
-    def text_bytes(self, slots: Slots, columns: Sequence[int]) -> Slots:
-        with self.lock:
-            return _text_bytes([self._rows[slot] for slot in slots.tolist()], columns)
-
     def snapshot(self) -> BoundedSnapshot:
         with self.lock:
             return BoundedSnapshot(self.columns, self.extent, self.rows())
@@ -80,14 +71,16 @@ class BoundedTable:
         with self.lock:
             self._version += 1
             for (key, _), row in zip(rows, fitting, strict=True):
-                slot = self._slots.get(key, self._first + len(self._rows)) if key is not None else None
-                slot = self._first + len(self._rows) if slot is None else slot
+                end = self._first + len(self._rows)
+                slot = end if key is None else self._slots.get(key, end)
                 if key is not None:
                     self._slots[key], self._keys[slot] = slot, key
                 self._rows[slot] = row
                 self._versions[slot] = self._version
                 if len(self._rows) > self._limit:
-                    self._drop_first()
+                    del self._rows[self._first], self._versions[self._first]
+                    self._slots.pop(self._keys.pop(self._first, None), None)
+                    self._first += 1
         self._on_change()
 
     def _fitting(self, rows: Sequence[BoundedRow]) -> list[BoundedRow]:
@@ -106,12 +99,6 @@ class BoundedTable:
             columns.append(values)
         return list(zip(*columns, strict=True)) if columns else list(rows)
 
-    def _drop_first(self) -> None:
-        del self._rows[self._first], self._versions[self._first]
-        if (key := self._keys.pop(self._first, None)) is not None:
-            del self._slots[key]
-        self._first += 1
-
 
 class BoundedSnapshot:
     """The rows of a bounded table at one moment."""
@@ -123,29 +110,24 @@ class BoundedSnapshot:
         self._rows = rows
 
     def column(self, index: int) -> pa.ChunkedArray:
-        values = pa.array([row[index] for row in self._rows], self._types[index])
-        return pa.chunked_array([values], self._types[index])
+        return pa.chunked_array([self._array(self._rows, index)])
 
     def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
-        places = np.asarray(slots) - self.extent.first
-        return _batch(self.columns, [self._rows[place] for place in places.tolist()], columns)
+        rows = self._at(slots)
+        return batch_of(self.columns, columns, [self._array(rows, index) for index in columns], len(rows))
 
     def text_bytes(self, slots: Slots, columns: Sequence[int]) -> Slots:
-        places = np.asarray(slots) - self.extent.first
-        return _text_bytes([self._rows[place] for place in places.tolist()], columns)
+        """Counts characters, which is close enough as these tables are small."""
+        rows = self._at(slots)
+        return np.array([sum(len(row[i]) for i in columns if isinstance(row[i], str)) for row in rows], np.int64)
 
+    def _at(self, slots: Slots) -> list[BoundedRow]:
+        return [self._rows[place] for place in (slots - self.extent.first).tolist()]
 
-def _text_bytes(rows: Sequence[BoundedRow], columns: Sequence[int]) -> Slots:
-    """Counts characters, which is close enough as these tables are small."""
-    return np.array([sum(len(row[i]) for i in columns if isinstance(row[i], str)) for row in rows], np.int64)
+    def _array(self, rows: Sequence[BoundedRow], column: int) -> pa.Array:
+        return pa.array([row[column] for row in rows], self._types[column])
 
 
 def _encodable(text: str) -> str:
     """Replaces unpaired surrogates, which UTF-8 cannot encode, by ``?``."""
     return text.encode("utf-8", "replace").decode()
-
-
-def _batch(table: Sequence[Column], rows: Sequence[BoundedRow], columns: Sequence[int]) -> pa.RecordBatch:
-    types = schema_of(table).types
-    arrays = [pa.array([row[index] for row in rows], types[index]) for index in columns]
-    return batch_of(table, columns, arrays, len(rows))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -13,14 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 from evertable.changelog.changes import Changes
-from evertable.changelog.ids import row_ids
+from evertable.changelog.ids import Ints, row_ids
 from evertable.changelog.schema import Side, chosen_side
 from evertable.schema.columns import Column, ColumnType, Kind
 from evertable.schema.joins import JoinType, joined_columns
 from evertable.tables.bounded import BoundedRow, BoundedTable
 from evertable.tables.joined_table import JoinedTable
 from evertable.tables.joins import JOINS, MatchedSlots
-from evertable.tables.numbering import Keys, Numbering
+from evertable.tables.numbering import Numbering
 from evertable.tables.source import SourceTable
 from evertable.tables.waiting import Matches, WaitingMatches
 
@@ -103,7 +103,7 @@ class GenerationTables:
             before = len(self.joined.index)
             fresh = [self._add_rows(side, changes.rows[side], version) for side in Side]
             grown = len(self.joined.index) > before
-            matched = self._add_matches(changes.matches, (fresh[0], fresh[1]), version)
+            matched = self._add_matches(changes.matches, fresh, version)
             if grown or matched:
                 self.joined.version = version
             rejected = self._add_rejects(changes.rejects)
@@ -112,7 +112,7 @@ class GenerationTables:
             self._on_change()
         return changed
 
-    def _add_rows(self, side: Side, batch: pa.RecordBatch, version: int) -> Keys:
+    def _add_rows(self, side: Side, batch: pa.RecordBatch, version: int) -> Ints:
         source = self.sources[side]
         ids = source.add(batch)
         end = source.extent.total
@@ -120,7 +120,7 @@ class GenerationTables:
             self.joined.index.add_rows(side, end - len(ids), end, version)
         return ids
 
-    def _add_matches(self, batch: pa.RecordBatch, fresh: tuple[Keys, Keys], version: int) -> bool:
+    def _add_matches(self, batch: pa.RecordBatch, fresh: Sequence[Ints], version: int) -> bool:
         """Adds the matches of a batch, and those that waited for its rows; keeps those whose row is still missing."""
         parts = [Matches(*(column.to_numpy() for column in batch.columns))]
         parts += [self._waiting[side].release(fresh[side]) for side in Side]

@@ -12,13 +12,13 @@ from evertable.schema.columns import Column
 from evertable.tables.joins import JoinedIndex
 from evertable.tables.source import SourceTable
 from evertable.tables.store import OptionalSlots, Rows
-from evertable.tables.table import Extent, Mask, Slots, batch_of
+from evertable.tables.table import Extent, Mask, Slots, Table, batch_of
 
 StoredColumn = tuple[Side, int]
 """Where a joined column is stored: the side, and the column's index in the store of that source."""
 
 
-class JoinedTable:
+class JoinedTable(Table):
     """A table of the rows of two sources that an index of slots puts side by side."""
 
     def __init__(
@@ -32,7 +32,7 @@ class JoinedTable:
         self.lock = sources[0].lock
         self.index = index
         self.version = 0
-        self._origins = tuple(origins)
+        self._origins = origins
         self._sources = sources
 
     @property
@@ -54,23 +54,16 @@ class JoinedTable:
             return self.index.written_in_place(since)
 
     def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
-        with self.lock:
-            rows = self._rows()
-            places = self.index.sides(slots)
-        return _take(self.columns, self._origins, rows, places, columns)
+        return self.snapshot(slots).take(np.arange(len(slots)), columns)
 
     def text_bytes(self, slots: Slots, columns: Sequence[int]) -> Slots:
-        with self.lock:
-            rows = self._rows()
-            places = self.index.sides(slots)
-        return _text_bytes(self._origins, rows, places, columns)
+        return self.snapshot(slots).text_bytes(np.arange(len(slots)), columns)
 
-    def snapshot(self) -> JoinedSnapshot:
+    def snapshot(self, slots: Slots | None = None) -> JoinedSnapshot:
+        """Returns a snapshot of the rows in these slots, by default of all."""
         with self.lock:
-            return JoinedSnapshot(self.columns, self._origins, self.extent, self._rows(), self.index.sides())
-
-    def _rows(self) -> tuple[Rows, Rows]:
-        return self._sources[0].rows(), self._sources[1].rows()
+            rows = (self._sources[0].rows(), self._sources[1].rows())
+            return JoinedSnapshot(self.columns, self._origins, self.extent, rows, self.index.sides(slots))
 
 
 class JoinedSnapshot:
@@ -79,7 +72,7 @@ class JoinedSnapshot:
     def __init__(
         self,
         columns: tuple[Column, ...],
-        origins: tuple[StoredColumn, ...],
+        origins: Sequence[StoredColumn],
         extent: Extent,
         rows: tuple[Rows, Rows],
         places: tuple[OptionalSlots, OptionalSlots],
@@ -96,35 +89,19 @@ class JoinedSnapshot:
         return values.take(pa.array(places, mask=places < 0))
 
     def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
-        slots = np.asarray(slots)
-        places = (self._places[0][slots], self._places[1][slots])
-        return _take(self.columns, self._origins, self._rows, places, columns)
+        taken: dict[StoredColumn, pa.Array] = {}
+        for side in Side:
+            stored = self._stored(side, columns)
+            arrays = self._rows[side].take(self._places[side][slots], stored)
+            taken.update(((side, column), array) for column, array in zip(stored, arrays, strict=True))
+        return batch_of(self.columns, columns, [taken[self._origins[column]] for column in columns], len(slots))
 
     def text_bytes(self, slots: Slots, columns: Sequence[int]) -> Slots:
-        slots = np.asarray(slots)
-        places = (self._places[0][slots], self._places[1][slots])
-        return _text_bytes(self._origins, self._rows, places, columns)
+        left, right = (
+            self._rows[side].text_bytes(self._places[side][slots], self._stored(side, columns)) for side in Side
+        )
+        return left + right
 
-
-def _text_bytes(
-    origins: tuple[StoredColumn, ...],
-    rows: tuple[Rows, Rows],
-    places: tuple[OptionalSlots, OptionalSlots],
-    columns: Sequence[int],
-) -> Slots:
-    chosen = [[place for side, place in (origins[column] for column in columns) if side is one] for one in Side]
-    return rows[0].text_bytes(places[0], chosen[0]) + rows[1].text_bytes(places[1], chosen[1])
-
-
-def _take(
-    table: tuple[Column, ...],
-    origins: tuple[StoredColumn, ...],
-    rows: tuple[Rows, Rows],
-    places: tuple[OptionalSlots, OptionalSlots],
-    columns: Sequence[int],
-) -> pa.RecordBatch:
-    taken: dict[StoredColumn, pa.Array] = {}
-    for side in Side:
-        wanted = [origins[column] for column in columns if origins[column][0] is side]
-        taken.update(zip(wanted, rows[side].take(places[side], [place for _, place in wanted]), strict=True))
-    return batch_of(table, columns, [taken[origins[column]] for column in columns], len(places[0]))
+    def _stored(self, side: Side, columns: Sequence[int]) -> list[int]:
+        """Returns where the source of that side stores those of the columns that are its own."""
+        return [place for origin, place in (self._origins[column] for column in columns) if origin is side]

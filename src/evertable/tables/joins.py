@@ -69,13 +69,9 @@ class JoinedIndex(ABC):
         while len(self._recent) > MAX_RECENT or sum(len(slots) for _, slots in self._recent) > MAX_RECENT_SLOTS:
             self._known_since = self._recent.popleft()[0]
 
+    @abstractmethod
     def sides(self, slots: Ints | None = None) -> tuple[OptionalSlots, OptionalSlots]:
         """Returns a copy of the left and the right slots that these slots (by default all) show."""
-        left, right = (part[: len(self)] if slots is None else part[slots] for part in self._parts())
-        return (left.copy(), right.copy()) if slots is None else (left, right)
-
-    @abstractmethod
-    def _parts(self) -> tuple[OptionalSlots, OptionalSlots]: ...
 
     @abstractmethod
     def add_rows(self, side: Side, start: int, end: int, version: int) -> None:
@@ -86,8 +82,8 @@ class JoinedIndex(ABC):
         """Adds matches; returns whether anything changed."""
 
 
-class _EveryMatch(JoinedIndex):
-    """Keeps one row for each match."""
+class InnerJoin(JoinedIndex):
+    """``inner``: appends a row for each match."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -95,8 +91,17 @@ class _EveryMatch(JoinedIndex):
         self._right = GrowingArray(np.int32)
         self._seen = Numbering()
 
-    def _parts(self) -> tuple[OptionalSlots, OptionalSlots]:
-        return self._left.values, self._right.values
+    def sides(self, slots: Ints | None = None) -> tuple[OptionalSlots, OptionalSlots]:
+        left, right = self._left.values, self._right.values
+        return (left.copy(), right.copy()) if slots is None else (left[slots], right[slots])
+
+    def add_rows(self, side: Side, start: int, end: int, version: int) -> None:
+        pass
+
+    def add_matches(self, matches: MatchedSlots, version: int) -> bool:
+        left, right = self._fresh(matches)
+        self._append(left, right, version)
+        return bool(len(left))
 
     def _append(self, left: Ints, right: Ints, version: int) -> None:
         self._left.append(left)
@@ -109,19 +114,7 @@ class _EveryMatch(JoinedIndex):
         return matches.left[fresh], matches.right[fresh]
 
 
-class InnerJoin(_EveryMatch):
-    """``inner``: appends a row for each match."""
-
-    def add_rows(self, side: Side, start: int, end: int, version: int) -> None:
-        pass
-
-    def add_matches(self, matches: MatchedSlots, version: int) -> bool:
-        left, right = self._fresh(matches)
-        self._append(left, right, version)
-        return bool(len(left))
-
-
-class LeftJoin(_EveryMatch):
+class LeftJoin(InnerJoin):
     """``left``: appends each left row with nulls; its first match fills them in place, later ones are appended."""
 
     def __init__(self) -> None:
@@ -162,14 +155,9 @@ class _BestMatch(JoinedIndex):
         self._chosen_ts = GrowingArray(np.int64)
         self._chosen_id = GrowingArray(np.int64)
 
-    def _parts(self) -> tuple[OptionalSlots, OptionalSlots]:
-        owners = np.arange(len(self), dtype=np.int32)
-        return (owners, self._chosen.values) if self.owner is Side.LEFT else (self._chosen.values, owners)
-
     def sides(self, slots: Ints | None = None) -> tuple[OptionalSlots, OptionalSlots]:
-        if slots is None:
-            return super().sides()
-        owners, chosen = slots.astype(np.int32), self._chosen.values[slots]
+        owners = np.arange(len(self), dtype=np.int32) if slots is None else slots.astype(np.int32)
+        chosen = self._chosen.values.copy() if slots is None else self._chosen.values[slots]
         return (owners, chosen) if self.owner is Side.LEFT else (chosen, owners)
 
     def add_rows(self, side: Side, start: int, end: int, version: int) -> None:

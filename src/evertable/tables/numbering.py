@@ -1,14 +1,12 @@
-"""Numbers keys 0, 1, 2 … in order of first arrival, a batch at a time."""
+"""Ints keys 0, 1, 2 … in order of first arrival, a batch at a time."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
+from evertable.changelog.ids import Ints
 from evertable.tables.growing import GrowingArray
-
-Keys = npt.NDArray[np.int64]
-Numbers = npt.NDArray[np.int64]
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: hashes of consecutive keys are far apart
 _FREE = -1
@@ -34,7 +32,7 @@ class Numbering:
     def nbytes(self) -> int:
         return self._keys.nbytes + self._index.nbytes
 
-    def find(self, keys: Keys) -> Numbers:
+    def find(self, keys: Ints) -> Ints:
         """Returns the number of each key, -1 for unknown keys."""
         numbers = np.full(len(keys), _FREE, np.int64)
         if not len(self):
@@ -50,8 +48,8 @@ class Numbering:
             searching, places = searching[~hit], (places[~hit] + 1) & (len(self._index) - 1)
         return numbers
 
-    def add(self, keys: Keys) -> tuple[Numbers, npt.NDArray[np.bool_]]:
-        """Numbers new keys in order; returns the number of each key, and which keys were new (repeats are not)."""
+    def add(self, keys: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
+        """Ints new keys in order; returns the number of each key, and which keys were new (repeats are not)."""
         numbers = self.find(keys)
         fresh = numbers == _FREE
         unknown = np.flatnonzero(fresh)
@@ -71,10 +69,10 @@ class Numbering:
         self._insert(added)
         return numbers, fresh
 
-    def _hash(self, keys: Keys) -> npt.NDArray[np.int64]:
+    def _hash(self, keys: Ints) -> Ints:
         return ((keys.view(np.uint64) * _SPREAD) >> np.uint64(64 - self._bits)).astype(np.int64)
 
-    def _insert(self, keys: Keys) -> None:
+    def _insert(self, keys: Ints) -> None:
         start = len(self)
         self._keys.append(keys)
         if len(self) > _MAX_LOAD * len(self._index):

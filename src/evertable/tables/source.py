@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from evertable.changelog.ids import Ints
 from evertable.schema.columns import Column, ColumnType, Kind
-from evertable.tables.numbering import Keys, Numbering, Numbers
+from evertable.tables.numbering import Numbering
 from evertable.tables.store import Rows, RowStore
-from evertable.tables.table import Extent, Mask, Slots, batch_of, schema_of
+from evertable.tables.table import Extent, Mask, Slots, Table, batch_of, schema_of
 
 TIMESTAMP = Column("_ts", ColumnType(Kind.TIMESTAMP))
 _TS_TYPE = schema_of([TIMESTAMP]).types[0]
 
 
-class SourceTable:
+class SourceTable(Table):
     """The rows of one source, which are added and never changed.
 
     ``with_ts`` stores the records' timestamps as one more column, after those that are shown.
@@ -42,9 +43,9 @@ class SourceTable:
         with self.lock:
             return self._ids.nbytes + self._store.nbytes
 
-    def add(self, batch: pa.RecordBatch) -> Keys:
+    def add(self, batch: pa.RecordBatch) -> Ints:
         """Adds those rows of ``Changes.rows`` that are new; returns their ids in the order of their slots."""
-        ids: Keys = batch.column(0).to_numpy()
+        ids: Ints = batch.column(0).to_numpy()
         _, fresh = self._ids.add(ids)
         if not fresh.any():
             return ids[:0]
@@ -56,7 +57,7 @@ class SourceTable:
         self._version += 1
         return ids[fresh]
 
-    def slots(self, ids: Keys) -> Numbers:
+    def slots(self, ids: Ints) -> Ints:
         """Returns the slot of each row id, -1 for unknown rows."""
         return self._ids.find(ids)
 
@@ -68,16 +69,6 @@ class SourceTable:
 
     def written(self, since: int) -> list[int] | None:  # noqa: ARG002 (rows of a source never change)
         return []
-
-    def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
-        with self.lock:
-            rows = self._store.rows()
-        return batch_of(self.columns, columns, rows.take(slots, columns), len(slots))
-
-    def text_bytes(self, slots: Slots, columns: Sequence[int]) -> Slots:
-        with self.lock:
-            rows = self._store.rows()
-        return rows.text_bytes(slots, columns)
 
     def snapshot(self) -> SourceSnapshot:
         with self.lock:
@@ -96,7 +87,7 @@ class SourceSnapshot:
         return self._rows.column(index)
 
     def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
-        return batch_of(self.columns, columns, self._rows.take(np.asarray(slots), columns), len(slots))
+        return batch_of(self.columns, columns, self._rows.take(slots, columns), len(slots))
 
     def text_bytes(self, slots: Slots, columns: Sequence[int]) -> Slots:
-        return self._rows.text_bytes(np.asarray(slots), columns)
+        return self._rows.text_bytes(slots, columns)

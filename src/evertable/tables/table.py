@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -64,26 +65,37 @@ class Snapshot(Readable, Protocol):
         ...
 
 
-class Table(Readable, Protocol):
+class Table(ABC):
     """A live table. It changes under its ``lock``; hold that to read several things of one version."""
 
-    @property
-    def lock(self) -> AbstractContextManager[Any]: ...
-
-    def changed(self, slots: Slots, since: int) -> Mask:
-        """Returns which of these slots were written after that version; they must have existed at it."""
-        ...
-
-    def written(self, since: int) -> list[int] | None:
-        """Returns the slots that were overwritten after that version, sorted; None if it is too long ago to know."""
-        ...
-
-    def snapshot(self) -> Snapshot: ...
+    columns: tuple[Column, ...]
+    lock: AbstractContextManager[Any]
 
     @property
+    @abstractmethod
+    def extent(self) -> Extent: ...
+
+    @property
+    @abstractmethod
     def nbytes(self) -> int:
         """The approximate memory of the table."""
-        ...
+
+    @abstractmethod
+    def snapshot(self) -> Snapshot: ...
+
+    @abstractmethod
+    def changed(self, slots: Slots, since: int) -> Mask:
+        """Returns which of these slots were written after that version; they must have existed at it."""
+
+    @abstractmethod
+    def written(self, since: int) -> list[int] | None:
+        """Returns the slots that were overwritten after that version, sorted; None if it is too long ago to know."""
+
+    def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
+        return self.snapshot().take(slots, columns)
+
+    def text_bytes(self, slots: Slots, columns: Sequence[int]) -> Slots:
+        return self.snapshot().text_bytes(slots, columns)
 
 
 def schema_of(columns: Sequence[Column]) -> pa.Schema:

@@ -68,7 +68,7 @@ def in_pieces(snapshot: Snapshot, columns: Iterable[int], check: Check) -> Itera
 
 
 def casefold(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Applies Unicode's simple case folding, character by character, so that texts that differ only in case are equal."""
+    """Applies Unicode's simple case folding to each character, so that texts that differ only in case become equal."""
     if pc.all(pc.string_is_ascii(texts)).as_py() is not False:  # most texts are, and it is much faster
         return pc.ascii_lower(texts)
     for kept, stand_in in _KEPT.items():
