@@ -25,6 +25,7 @@ _MESSAGES = {  # by pydantic's error type, or by its first word
     "float": "{input} is not a number",
     "finite_number": "{input} is not a finite number",
     "bool": "{input} is neither true nor false",
+    "enum": "{input} is unknown; known are {expected}",
     "string_type": "must be one text, not a list or a mapping",
     "string_too_short": "is empty",
     "greater_than_equal": "{input} is too small; the least is {ge}",
@@ -109,11 +110,12 @@ def _sentence(
 
 
 class _Values(dict[str, Any]):
-    """Values for the placeholders in the messages; a limit of 1.0 is written as 1."""
+    """Values for the placeholders in the messages; a limit of 1.0 is written as 1, and choices without quotes."""
 
     def __init__(self, context: Mapping[str, Any], **more: Any) -> None:
         limits = {name: f"{value:g}" if isinstance(value, float) else value for name, value in context.items()}
-        super().__init__({**limits, **more})
+        choices = str(context.get("expected", "")).replace("'", "").replace(" or ", ", ")
+        super().__init__({**limits, "expected": choices, **more})
 
 
 def _message(details: ErrorDetails) -> str:

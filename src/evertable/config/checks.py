@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,46 +16,47 @@ from evertable.properties import flatten
 from evertable.schema.joins import JoinType, joined_columns
 
 if TYPE_CHECKING:
-    from evertable.config.models import Changelog, Config, Control, Join, Source
+    from evertable.config.models import Changelog, Config, Control, Draft, Join, Source
 
 
 def with_defaults(data: Mapping[str, Any]) -> dict[str, Any]:
     """Fills in the control topic, each source's name and start, the join's sides and the tables' names."""
     filled = dict(data)
-    control = data.get("control") or {}
-    if isinstance(control, Mapping):
-        filled["control"] = _with_topic(control, data)
+    control, changelog, join, tables = (_given(data.get(name)) for name in ("control", "changelog", "join", "tables"))
+    if control is not None:
+        prefix, app = str((changelog or {}).get("prefix") or names.PREFIX), str(data.get("app") or names.APP)
+        filled["control"] = control
+        with suppress(ValueError):  # reported for the prefix or the app
+            filled["control"] = {"topic": names.topic(names.OwnTopics(prefix, app, "").default_control), **control}
     sources = data.get("sources")
     if not isinstance(sources, Mapping):
         return filled
     shared = _offset_reset(data.get("kafka"))
-    filled["sources"] = {str(name): _filled(str(name), source, shared) for name, source in sources.items()}
-    join = data.get("join") or {}
-    if isinstance(join, Mapping):
-        filled["join"] = _with_sides(join, [str(name) for name in sources])
-    tables = data.get("tables") or {}
-    if isinstance(tables, Mapping) and isinstance(filled.get("join"), Mapping):
-        filled["tables"] = _with_tables(tables, filled["join"], [str(name) for name in sources])
+    filled["sources"] = {str(name): _source(str(name), source, shared) for name, source in sources.items()}
+    if join is None:
+        return filled
+    left = join.get("left") or next((name for name in sources if name != join.get("right")), "")
+    right = join.get("right") or next((name for name in sources if name != left), "")
+    filled["join"] = join | {"left": left, "right": right}
+    if tables is not None:
+        by_lower = {name.lower(): name for name in (*sources, names.JOINED)}  # variables may write a source in capitals
+        given = {key if key in sources else by_lower.get(key.lower(), key): name for key, name in tables.items()}
+        sides = {side: f"{side}_ui" for side in (left, right) if isinstance(side, str) and side}
+        filled["tables"] = sides | {names.JOINED: "final_ui"} | given
     return filled
 
 
-def _with_topic(control: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
-    given = {key: value for key, value in control.items() if value is not None}
-    changelog = data.get("changelog")
-    prefix = changelog.get("prefix") if isinstance(changelog, Mapping) else None
-    own = names.OwnTopics(str(prefix or names.PREFIX), str(data.get("app") or names.APP), "")
-    try:
-        return {"topic": names.topic(own.default_control), **given}
-    except ValueError:  # reported for the prefix or the app
-        return given
+def _given(section: object) -> dict[str, Any] | None:
+    """Returns what a section holds, without nulls; None if it is not a mapping."""
+    if section is not None and not isinstance(section, Mapping):
+        return None
+    return {str(key): value for key, value in (section or {}).items() if value is not None}
 
 
-def _filled(name: str, source: object, shared_reset: str | None) -> object:
-    if source is None:
-        source = {}
-    if not isinstance(source, Mapping):
+def _source(name: str, source: object, shared_reset: str | None) -> object:
+    given = _given(source)
+    if given is None:
         return source
-    given = {key: value for key, value in source.items() if value is not None}
     reset = _offset_reset(given.get("kafka")) or shared_reset
     return {"name": name, **({"start": reset} if reset else {}), **given}
 
@@ -68,51 +70,28 @@ def _offset_reset(kafka: object) -> str | None:
     return OFFSET_RESETS.get(str(flat.get("auto.offset.reset")).strip().lower())
 
 
-def _with_sides(join: Mapping[str, Any], sources: list[str]) -> dict[str, Any]:
-    given = {key: value for key, value in join.items() if value is not None}
-    left = given.get("left") or next((name for name in sources if name != given.get("right")), "")
-    right = given.get("right") or next((name for name in sources if name != left), "")
-    return {**given, "left": left, "right": right}
-
-
-def _with_tables(tables: Mapping[str, Any], join: Mapping[str, Any], sources: list[str]) -> dict[str, Any]:
-    """Fills in the names that are not given; variables may name a source in another case."""
-    by_lower = {name.lower(): name for name in (*sources, names.JOINED)}
-    given = {
-        key if key in sources else by_lower.get(str(key).lower(), key): name
-        for key, name in tables.items()
-        if name is not None
-    }
-    sides = [side for side in (join.get("left"), join.get("right")) if isinstance(side, str) and side]
-    return {**{side: f"{side}_ui" for side in sides}, names.JOINED: "final_ui", **given}
-
-
-def disagreements(
-    app: str | None,
-    named: Collection[str] | None,
-    sources: Mapping[str, Source],
-    join: Join | None,
-    tables: Mapping[str, str] | None,
-    changelog: Changelog | None,
-    control: Control | None,
-) -> list[Problem]:
-    """Returns the problems between sections. An invalid section is None; an invalid source is only in ``named``."""
+def disagreements(given: Config | Draft) -> list[Problem]:
+    """Returns the problems between sections. What is invalid by itself is None, and is not checked against others."""
     found: list[Problem] = []
-    if named is not None:
-        found += _names(named)
-    found += [
-        Problem(("sources", name, "name"), "is the key of the source; leave it out")
-        for name, source in sources.items()
-        if source.name != name
-    ]
-    if join is not None:
-        found += _join(sources if named is None else named, sources, join)
-    if named is not None and tables is not None:
-        found += _tables(named, tables, () if join is None else (join.left, join.right))
-    if app is not None and changelog is not None:
-        found += _changelog_names(app, changelog)
-        if control is not None:
-            found += _own_topics(own_topics(app, changelog, control), sources, control)
+    valid = {name: source for name, source in (given.sources or {}).items() if source is not None}
+    if given.sources is not None:
+        found += _names(given.sources)
+        found += [
+            Problem(("sources", name, "name"), "is the key of the source; leave it out")
+            for name, source in valid.items()
+            if source.name != name
+        ]
+        if given.join is not None:
+            found += _join(given.sources, valid, given.join)
+        if given.tables is not None:
+            found += _tables(given.sources, given.tables, given.join)
+    if given.app is not None and given.changelog is not None:
+        longest = len(f"{given.changelog.prefix}.{given.app}.g") + names.MAX_GENERATION_DIGITS
+        if longest > names.MAX_TOPIC:
+            what = f"is too long, with app: a topic's name has at most {names.MAX_TOPIC} characters"
+            found.append(Problem(("changelog", "prefix"), what))
+        if given.control is not None:
+            found += _own_topics(own_topics(given.app, given.changelog, given.control), valid, given.control)
     return found
 
 
@@ -155,15 +134,15 @@ def _join(named: Collection[str], sources: Mapping[str, Source], join: Join) -> 
         yield from _clashes(left, right)
 
 
-def _tables(named: Collection[str], tables: Mapping[str, str], sides: Collection[str]) -> Iterator[Problem]:
+def _tables(named: Collection[str], tables: Mapping[str, str | None], join: Join | None) -> Iterator[Problem]:
     seen: dict[str, str] = {}
     for key, name in tables.items():
         if key != names.JOINED and key not in named:
-            if key not in sides:  # that one is the join's problem
+            if join is None or key not in (join.left, join.right):  # those are the join's problem
                 yield Problem(("tables", key), f"is not a source; {nearest(key, (*named, names.JOINED))}")
         elif name in names.OPERATORS:
             yield Problem(("tables", key), f"'{name}' is one of the operators' tables; choose another name")
-        elif (other := seen.setdefault(name, key)) != key:
+        elif name is not None and (other := seen.setdefault(name, key)) != key:
             yield Problem(("tables", key), f"'{name}' is also the name of the table of {other}")
 
 
@@ -181,14 +160,6 @@ def _clashes(left: Source, right: Source) -> Iterator[Problem]:
                 what = f"would be called '{column.name}' in the joined table, and so is another column"
                 yield Problem(("sources", column.source, "columns", column.column.name), what)
             seen.add(column.name)
-
-
-def _changelog_names(app: str, changelog: Changelog) -> Iterator[Problem]:
-    longest = len(f"{changelog.prefix}.{app}.g") + names.MAX_GENERATION_DIGITS
-    if longest > names.MAX_TOPIC:
-        yield Problem(
-            ("changelog", "prefix"), f"is too long, with app: a topic's name has at most {names.MAX_TOPIC} characters"
-        )
 
 
 def _own_topics(own: names.OwnTopics, sources: Mapping[str, Source], control: Control) -> Iterator[Problem]:

@@ -5,28 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
-from evertable.config import checks, document, names
+from evertable.config import checks, document
 from evertable.config.document import Data
 from evertable.config.environment import PREFIX, EnvironmentOverlay
 from evertable.config.expansion import Expansion
-from evertable.config.models import Changelog, Config, Control, Join, Source, TableName
-from evertable.config.section import Section
+from evertable.config.models import Config, Draft
 from evertable.config.structure import FIELDS, PROPERTIES, known_keys
 from evertable.errors import ConfigError
-from evertable.problems import MISSING, NOT_SHOWN, Problem, dotted, problems_of, touches
+from evertable.problems import NOT_SHOWN, Problem, dotted, problems_of, touches
 from evertable.secrets import MASK, SecretText, is_secret
 
 FILE = "evertable.yaml"
 VARIABLE = "EVERTABLE_CONFIG"
 NEXT_STEP = "docs/CONFIGURATION.md describes every key."
-
-Model = TypeVar("Model", bound=Section)
-
-_TABLES = TypeAdapter(dict[str, TableName])
 
 
 def load(path: Path | None = None, env: Mapping[str, str] | None = None) -> Config:
@@ -125,7 +119,8 @@ class _Loading:
     def _from_models(self, error: ValidationError, data: Mapping[str, Data]) -> list[Problem]:
         """Returns pydantic's problems, and those between the sections that are valid by themselves."""
         already = {problem.where for problem in self.problems}  # where expansion failed, further problems mean nothing
-        found = problems_of(error, known_keys, self.secrets) + _between_sections(data)
+        draft = Draft.model_validate(checks.with_defaults(data))
+        found = problems_of(error, known_keys, self.secrets) + checks.disagreements(draft)
         return [problem for problem in dict.fromkeys(found) if problem.where not in already]
 
     def _error(self) -> ConfigError:
@@ -165,47 +160,3 @@ def _secrets(data: Data, at: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
         case list():
             for index, item in enumerate(data):
                 yield from _secrets(item, (*at, str(index)))
-
-
-def _between_sections(data: Mapping[str, Any]) -> list[Problem]:
-    """Checks the valid sections against each other, so that all problems are reported in one run."""
-    filled = checks.with_defaults(data)
-    given = filled.get("sources")
-    raw = given if isinstance(given, dict) else {}
-    found: list[Problem] = []
-    sources = {}
-    for name, value in raw.items():
-        source, inside = _attempt(Source, value)
-        found += [Problem(("sources", name, *problem.path), problem.what) for problem in inside]
-        if source is not None:
-            sources[name] = source
-    named = list(raw) if isinstance(given, dict) else None
-    join, changelog = _attempt(Join, filled.get("join"))[0], _attempt(Changelog, filled.get("changelog"))[0]
-    control = _attempt(Control, filled.get("control"))[0]
-    app, tables = str(filled.get("app") or names.APP), _valid_tables(filled.get("tables"))
-    return found + checks.disagreements(app, named, sources, join, tables, changelog, control)
-
-
-def _valid_tables(tables: object) -> dict[str, str] | None:
-    if not isinstance(tables, dict):
-        return None
-    try:
-        _TABLES.validate_python(tables)
-        wrong = set()
-    except ValidationError as error:
-        wrong = {details["loc"][0] for details in error.errors()}
-    return {str(key): str(name) for key, name in tables.items() if key not in wrong}
-
-
-def _attempt(model: type[Model], value: object) -> tuple[Model | None, list[Problem]]:
-    """Validates a section without its invalid keys, if possible; also returns the problems that remain then."""
-    try:
-        return model.model_validate(value), []
-    except ValidationError as error:
-        wrong = {details["loc"][0] for details in error.errors() if details["loc"]}
-    if not isinstance(value, dict):
-        return None, []
-    try:
-        return model.model_validate({key: item for key, item in value.items() if key not in wrong}), []
-    except ValidationError as error:
-        return None, [problem for problem in problems_of(error, known_keys) if problem.what != MISSING]

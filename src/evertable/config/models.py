@@ -6,22 +6,25 @@ To add a section, add a ``Section`` and a field of ``Config``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
     BeforeValidator,
+    ConfigDict,
     Field,
     PrivateAttr,
+    ValidationError,
     ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
     field_validator,
     model_validator,
 )
 
 from evertable.config import checks, names
-from evertable.config.section import Section, absolute_path, one_of, parsed, split_list
+from evertable.config.section import Choice, Section, absolute_path, parsed, split_list
 from evertable.config.server import Server
 from evertable.config.start import Start
 from evertable.errors import ConfigError
@@ -35,24 +38,25 @@ from evertable.schema.wiring import Wiring
 DAY_S = 24 * 60 * 60
 
 
-class SwapMode(StrEnum):
+class SwapMode(Choice):
     WARM = "warm"
     EAGER = "eager"
 
 
-class Trigger(StrEnum):
+class Trigger(Choice):
     REALTIME = "realtime"
     MICROBATCH = "microbatch"
 
 
-class LogLevel(StrEnum):
+class LogLevel(Choice):
     DEBUG = "debug"
     INFO = "info"
     WARN = "warn"
+    WARNING = "warn"
     ERROR = "error"
 
 
-class LogFormat(StrEnum):
+class LogFormat(Choice):
     CONSOLE = "console"
     JSON = "json"
 
@@ -83,10 +87,10 @@ class Source(Section):
 
     name: str = Field(description="the key of the source in `sources`")
     topic: TopicName = Field(description="the Kafka topic to read; two sources may read the same one")
-    key: str = Field(description="the column to join by; not float, double or json", min_length=1)
     columns: Annotated[tuple[Column, ...], BeforeValidator(parse_columns)] = Field(
         description="column: type; or `{from: kafka.timestamp}` for a field of the record itself"
     )
+    key: str = Field(description="the column to join by; not float, double or json", min_length=1)
     start: Annotated[Start, parsed(Start, Start.parse)] = Field(
         default=Start.EARLIEST, description="`earliest`, `latest`, or a time with its zone (`2026-01-31T09:00:00Z`)"
     )
@@ -98,15 +102,15 @@ class Source(Section):
     def key_column(self) -> Column:
         return next(column for column in self.columns if column.name == self.key)
 
-    @model_validator(mode="after")
-    def _key_can_be_joined_by(self) -> Self:
-        if self.key not in (column.name for column in self.columns):
-            known = nearest(self.key, [column.name for column in self.columns])
-            raise invalid([Problem(("key",), f"'{self.key}' is none of the columns; {known}")])
-        if self.key_column.type.kind in KEYLESS:
-            reason = "float, double and json cannot be joined by"
-            raise invalid([Problem(("key",), f"the column '{self.key}' is {self.key_column.type}; {reason}")])
-        return self
+    @field_validator("key")
+    @classmethod
+    def _can_be_joined_by(cls, key: str, info: ValidationInfo) -> str:
+        columns = {column.name: column for column in info.data.get("columns", ())}
+        if columns and key not in columns:
+            raise ValueError(f"'{key}' is none of the columns; {nearest(key, columns)}")
+        if columns and columns[key].type.kind in KEYLESS:
+            raise ValueError(f"the column '{key}' is {columns[key].type}; float, double and json cannot be joined by")
+        return key
 
 
 class Join(Section):
@@ -122,7 +126,7 @@ class Join(Section):
 class Swap(Section):
     """How one generation takes the place of another."""
 
-    mode: Annotated[SwapMode, one_of(SwapMode)] = Field(
+    mode: SwapMode = Field(
         default=SwapMode.WARM,
         description="`warm`: live when its tables hold the backlog; `eager`: live as soon as its query runs",
     )
@@ -147,7 +151,7 @@ class Engine(Section):
     """The Spark side."""
 
     master: str = Field(default="local[*]", min_length=1, description="any Spark master; `local[*]` gets enough slots")
-    trigger: Annotated[Trigger, one_of(Trigger)] = Field(
+    trigger: Trigger = Field(
         default=Trigger.REALTIME, description="`realtime` (milliseconds) or `microbatch` (the same plan, in batches)"
     )
     interval_s: int = Field(
@@ -206,12 +210,8 @@ class Changelog(Section):
 class Logging(Section):
     """What Evertable logs, and how."""
 
-    level: Annotated[LogLevel, one_of(LogLevel, {"warning": LogLevel.WARN})] = Field(
-        default=LogLevel.INFO, description="`debug`, `info`, `warn` or `error`"
-    )
-    format: Annotated[LogFormat, one_of(LogFormat)] = Field(
-        default=LogFormat.CONSOLE, description="`console` for people, `json` for machines"
-    )
+    level: LogLevel = Field(default=LogLevel.INFO, description="`debug`, `info`, `warn` or `error`")
+    format: LogFormat = Field(default=LogFormat.CONSOLE, description="`console` for people, `json` for machines")
 
 
 def _has_servers(kafka: KafkaProperties) -> KafkaProperties:
@@ -306,7 +306,7 @@ class Config(Section):
         }
         join = self.join.model_copy(update={"type": wiring.join})
         copy = self.model_copy(update={"sources": sources, "join": join})
-        if problems := [*checks.topic_names(sources), *copy._disagreements()]:
+        if problems := [*checks.topic_names(sources), *checks.disagreements(copy)]:
             raise ConfigError("The wiring does not fit the configuration.", [str(problem) for problem in problems])
         return copy
 
@@ -322,16 +322,41 @@ class Config(Section):
 
     @model_validator(mode="after")
     def _sections_agree(self) -> Self:
-        if problems := [*self._disagreements(), *checks.unusable_security(self)]:
+        if problems := [*checks.disagreements(self), *checks.unusable_security(self)]:
             raise invalid(problems)
         return self
-
-    def _disagreements(self) -> list[Problem]:
-        return checks.disagreements(
-            self.app, self.sources, self.sources, self.join, self.tables, self.changelog, self.control
-        )
 
     def __repr__(self) -> str:
         return f"Config({self._path!s})"  # the values may be secret
 
     __str__ = __repr__
+
+
+def _unless_invalid(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+    """Validates a value, without its invalid keys if it has some; None if it is invalid all the same."""
+    try:
+        return validate(value)
+    except ValidationError as error:
+        wrong = {details["loc"][0] for details in error.errors() if details["loc"]}
+    if not isinstance(value, dict):
+        return None
+    try:
+        return validate({key: item for key, item in value.items() if key not in wrong})
+    except ValidationError:
+        return None
+
+
+_Lenient = WrapValidator(_unless_invalid)
+
+
+class Draft(Section):
+    """The valid parts of a configuration that is invalid as a whole, so that they can be checked against each other."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    app: Annotated[TopicPart | None, _Lenient] = names.APP
+    control: Annotated[Control | None, _Lenient]
+    sources: Annotated[Mapping[str, Annotated[Source | None, _Lenient]] | None, _Lenient] = None
+    join: Annotated[Join | None, _Lenient] = None
+    tables: Annotated[Mapping[str, TableName] | None, _Lenient] = None
+    changelog: Annotated[Changelog | None, _Lenient] = Changelog()

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationInfo, model_validator
 
-Choice = TypeVar("Choice", bound=StrEnum)
+
+class Choice(StrEnum):
+    """One of a few words, in any case."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Choice | None:
+        return cls.__members__.get(str(value).strip().upper())
 
 
 class Section(BaseModel):
@@ -30,20 +36,6 @@ class Section(BaseModel):
 def parsed(kind: type[Any], parse: Callable[[str], Any]) -> BeforeValidator:
     """Parses values that are not of that type yet."""
     return BeforeValidator(lambda value: value if isinstance(value, kind) else parse(str(value)))
-
-
-def one_of(choices: type[Choice], aliases: Mapping[str, Choice] | None = None) -> BeforeValidator:
-    """Parses one of these words, or of their aliases, in any case."""
-
-    def parse(value: object) -> Choice:
-        word = str(value).strip().lower()
-        if aliases and word in aliases:
-            return aliases[word]
-        if word not in set(choices):
-            raise ValueError(f"'{value}' is unknown; known are {', '.join(choices)}")
-        return choices(word)
-
-    return BeforeValidator(parse)
 
 
 def absolute_path(value: str, info: ValidationInfo) -> str:
