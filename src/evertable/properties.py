@@ -68,7 +68,8 @@ class Properties:
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(cls.parse)
+        shown = core_schema.plain_serializer_function_ser_schema(cls.masked)
+        return core_schema.no_info_plain_validator_function(cls.parse, serialization=shown)
 
 
 def flatten(raw: Mapping[Any, Any]) -> dict[str, str | None]:

@@ -1,18 +1,40 @@
-"""The reference page is the models' own account of themselves."""
+"""The reference page describes every key and every column type."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from evertable.config.reference import reference
+import pytest
+
+from evertable.config.loading import places_searched
+from evertable.config.reference import updated
 from evertable.config.structure import fields
+from evertable.schema.columns import RECORD_FIELD_KINDS, Kind
 
 
-def test_the_page_is_up_to_date(repository: Path) -> None:
-    """`python -m evertable.config.reference > docs/CONFIGURATION.md` makes it so."""
-    assert reference() == (repository / "docs" / "CONFIGURATION.md").read_text()
+@pytest.fixture
+def page(repository: Path) -> str:
+    return (repository / "docs" / "CONFIGURATION.md").read_text()
+
+
+def test_the_tables_are_up_to_date(page: str) -> None:
+    """`python -m evertable.config.reference docs/CONFIGURATION.md` makes them so."""
+    assert updated(page) == page
 
 
 def test_every_key_is_described() -> None:
     """A key without a sentence would be a row without an answer."""
     assert [path for path, info in fields() if not info.description] == []
+
+
+def test_every_column_type_is_described(page: str) -> None:
+    types, record_fields = page.split("## Column types")[1].split("## ")[0].split("A column may come from")
+    assert [word.removesuffix("(p,s)") for word in re.findall(r"^\| `([^`]+)` \|", types, re.MULTILINE)] == [*Kind]
+    rows = re.findall(r"^\| `([^`]+)` \| `([^`]+)` \|", record_fields, re.MULTILINE)
+    assert rows == [(part, kind) for part, kind in RECORD_FIELD_KINDS.items()]
+
+
+def test_the_places_searched_are_listed(page: str) -> None:
+    places = places_searched({"XDG_CONFIG_HOME": "$XDG_CONFIG_HOME"})
+    assert ", ".join(f"`{place}`" for place in places) in page

@@ -41,18 +41,18 @@ control:
 sources:
   'on':
     topic: t
-    key: 'no'
     columns:
       'no': decimal(5,2)
       ts:
         from: kafka.timestamp
+    key: 'no'
     start: latest
     kafka: {}
   b:
     topic: t
-    key: k
     columns:
       k: decimal(5,2)
+    key: k
     start: '2026-01-31T09:00:00Z'
     kafka:
       client.id: x

@@ -14,6 +14,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainSerializer,
     PrivateAttr,
     ValidationError,
     ValidationInfo,
@@ -71,6 +72,14 @@ SourceName = Annotated[str, AfterValidator(names.source)]
 TableName = Annotated[str, AfterValidator(names.table)]
 
 
+def _written(columns: tuple[Column, ...]) -> dict[str, object]:
+    """Returns columns as they are written in the file."""
+    return {
+        column.name: str(column.type) if column.record_field is None else {"from": column.record_field.value}
+        for column in columns
+    }
+
+
 class Control(Section):
     """The topic whose messages ask for other topics or another join: docs/CONTROL.md."""
 
@@ -85,13 +94,13 @@ class Control(Section):
 class Source(Section):
     """A configured input: a topic of JSON objects, its columns and the key it is joined by."""
 
-    name: str = Field(description="the key of the source in `sources`")
+    name: str = Field(description="the key of the source in `sources`", exclude=True)
     topic: TopicName = Field(description="the Kafka topic to read; two sources may read the same one")
-    columns: Annotated[tuple[Column, ...], BeforeValidator(parse_columns)] = Field(
+    columns: Annotated[tuple[Column, ...], BeforeValidator(parse_columns), PlainSerializer(_written)] = Field(
         description="column: type; or `{from: kafka.timestamp}` for a field of the record itself"
     )
     key: str = Field(description="the column to join by; not float, double or json", min_length=1)
-    start: Annotated[Start, parsed(Start, Start.parse)] = Field(
+    start: Annotated[Start, parsed(Start, Start.parse), PlainSerializer(str)] = Field(
         default=Start.EARLIEST, description="`earliest`, `latest`, or a time with its zone (`2026-01-31T09:00:00Z`)"
     )
     kafka: KafkaProperties = Field(

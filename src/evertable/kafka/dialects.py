@@ -37,7 +37,7 @@ class Dialects:
         self._check_protocol()
         self.java = {name: text for name, text in self.given.items() if name not in LIBRDKAFKA_ONLY}
         self.librdkafka = {
-            RENAMED[name][0] if name in RENAMED else name: text
+            RENAMED.get(name, name): text
             for name, text in self.given.items()
             if name in BOTH | LIBRDKAFKA_ONLY | RENAMED.keys()
         }

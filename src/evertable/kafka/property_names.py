@@ -34,18 +34,18 @@ NOT_USED: dict[str, str] = {
     "transaction.timeout.ms": "the changelog is written without transactions: folding it twice changes nothing",
 }
 
-# Java's name → librdkafka's, and a note for the reference.
-RENAMED: dict[str, tuple[str, str]] = {
-    "fetch.max.wait.ms": ("fetch.wait.max.ms", "how long a broker waits for data before it answers a fetch"),
-    "max.request.size": ("message.max.bytes", "the largest request that is sent"),
-    "metadata.max.age.ms": ("topic.metadata.refresh.interval.ms", "how soon new partitions are seen"),
-    "receive.buffer.bytes": ("socket.receive.buffer.bytes", "the socket's"),
-    "request.timeout.ms": ("socket.timeout.ms", "librdkafka's request.timeout.ms is about acknowledgements only"),
-    "send.buffer.bytes": ("socket.send.buffer.bytes", "the socket's"),
+# Java's name → librdkafka's.
+RENAMED: dict[str, str] = {
+    "fetch.max.wait.ms": "fetch.wait.max.ms",
+    "max.request.size": "message.max.bytes",
+    "metadata.max.age.ms": "topic.metadata.refresh.interval.ms",
+    "receive.buffer.bytes": "socket.receive.buffer.bytes",
+    "request.timeout.ms": "socket.timeout.ms",  # librdkafka's request.timeout.ms is about acknowledgements only
+    "send.buffer.bytes": "socket.send.buffer.bytes",
 }
 
 # Other names of the same property → Java's. Giving both is an error.
-SPELLINGS: dict[str, str] = {other: java for java, (other, _) in RENAMED.items()} | {
+SPELLINGS: dict[str, str] = {other: java for java, other in RENAMED.items()} | {
     "auto.commit.enable": "enable.auto.commit",
     "compression.codec": "compression.type",
     "fetch.message.max.bytes": "max.partition.fetch.bytes",
