@@ -28,6 +28,7 @@ from benchmarks.peers.evertable import KEYS, newest, stamps
 from benchmarks.served import viewer
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 from starlette.types import ASGIApp, Receive, Scope, Send
+from tests.server_thread import ServerThread
 
 from evertable.broker import EmbeddedBroker
 from evertable.changelog.changes import Changes
@@ -36,9 +37,8 @@ from evertable.config import Config, JoinType
 from evertable.config.server import Server as Settings
 from evertable.engine.launch import EngineSettings
 from evertable.engine.process import Engine
-from evertable.server.app import create_live_app
-from evertable.server.frame_writer import EXTENSION, FrameWriter
-from evertable.server.run import ServerThread
+from evertable.server.app import App
+from evertable.server.socket import EXTENSION, FrameWriter
 from evertable.tables.catalog import Catalog
 from evertable.tables.generation import GenerationTables, Input
 
@@ -136,7 +136,7 @@ def follow(
     """The times of all records at all hops."""
     hops: dict[str, Times] = {name: {} for name in ("written", "read", "folded", "handed over")}
     settings = Settings(port=0)
-    app, _ = create_live_app(catalog, settings)
+    app = App(catalog, settings)
     begin = time.time_ns()
     stamped = StampedReader(reader)
     with ServerThread(Stamped(app, hops["handed over"]), settings) as server:

@@ -18,12 +18,12 @@ from typing import Any, Self
 
 from benchmarks.samples import folded, new_accounts
 from benchmarks.viewer_load import allow_many_files
+from tests.server_thread import ServerThread
 
 from evertable.config.server import Server as Settings
 from evertable.live.hub import Hub
 from evertable.schema.joins import JoinType
-from evertable.server.app import create_live_app
-from evertable.server.run import ServerThread
+from evertable.server.app import App
 from evertable.tables.catalog import Catalog
 from evertable.tables.generation import GenerationTables
 from evertable.tables.table import Table
@@ -86,15 +86,15 @@ def serve(join: JoinType, accounts: int, touched: int, rate: int, generations: i
         {"users_ui": one.left, "accounts_ui": one.right, "final_ui": one.joined} for one in made
     ]
     settings = Settings(port=0, max_queries=1_000_000, max_views=1_000_000)
-    app, hub = create_live_app(catalog, settings)
-    flips = Flips(catalog, hub, named)
+    app = App(catalog, settings)
+    flips = Flips(catalog, app.hub, named)
     catalog.publish(1, named[0])
     with ServerThread(app, settings) as server:
         flow: Any = (made, join, touched, rate, accounts)
         threading.Thread(target=_flow, args=flow, daemon=True).start()
         print(server.url, flush=True)
         for _ in sys.stdin:
-            times = asyncio.run_coroutine_threadsafe(flips.flip(), hub.loop).result()
+            times = asyncio.run_coroutine_threadsafe(flips.flip(), app.hub.loop).result()
             print(json.dumps(times), flush=True)
 
 

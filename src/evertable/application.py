@@ -49,9 +49,9 @@ from evertable.generations.watch import TopicWatch
 from evertable.kafka.admin import Admin
 from evertable.kafka.topics import topic_id
 from evertable.live.hub import Hub
-from evertable.server.app import create_live_app
+from evertable.server.app import App
 from evertable.server.metrics import Metrics
-from evertable.server.run import Server
+from evertable.server.run import serving
 from evertable.shutdown import Shutdown
 from evertable.state.state import AppState
 from evertable.state.state_topic import StateTopic
@@ -117,7 +117,7 @@ class Application:
 
         The server comes first, so that people can watch how the rest starts.
         """
-        app, hub = create_live_app(
+        app = App(
             self.catalog,
             self._config.server,
             self._metrics,
@@ -126,10 +126,10 @@ class Application:
             status=lambda: self.board.flow,
             topics=partial(asyncio.to_thread, selectable_topics, self._config),
         )
-        async with Server(app, self._config.server) as server:
-            self._on_up(server.url)
+        async with serving(app, self._config.server) as url:
+            self._on_up(url)
             try:
-                await asyncio.to_thread(self._own_the_app, hub, server.url)
+                await asyncio.to_thread(self._own_the_app, app.hub, url)
             finally:
                 if self._writer is not None:
                     self._writer.close()

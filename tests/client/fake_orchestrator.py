@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.live.samples import settings
+from tests.server_thread import ServerThread
 
 from evertable.errors import EvertableError
 from evertable.schema.columns import parse_columns
-from evertable.server.app import create_live_app
-from evertable.server.run import ServerThread
+from evertable.server.app import App
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog
 
@@ -38,7 +38,7 @@ class FakeOrchestrator:
         self.received: list[Mapping[str, Any]] = []
         self.was_asked = threading.Event()
         self._port = 0
-        self._running: ServerThread | None = None
+        self._running: ServerThread[App] | None = None
 
     @property
     def url(self) -> str:
@@ -46,7 +46,8 @@ class FakeOrchestrator:
 
     def start(self) -> None:
         chosen = settings(port=self._port)
-        app, self.hub = create_live_app(self.catalog, chosen, control=self._control, rollback=self._rollback)
+        app = App(self.catalog, chosen, control=self._control, rollback=self._rollback)
+        self.hub = app.hub
         self._running = ServerThread(app, chosen)
         self._running.start()
         self._port = self._running.port

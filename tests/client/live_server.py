@@ -11,12 +11,10 @@ from decimal import Decimal
 from typing import Any
 
 from tests.live.samples import settings
+from tests.server_thread import ServerThread
 
-from evertable.live.hub import Hub
 from evertable.schema.columns import Column, parse_columns
-from evertable.server.app import create_app
-from evertable.server.run import ServerThread
-from evertable.server.socket import Sockets
+from evertable.server.app import App
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog
 
@@ -47,9 +45,8 @@ class LiveServer:
         self.people.put({"ada": ADA, "bob": BOB})
         self.catalog = Catalog(["later"], {"people": self.people})
         self.people._on_change = self.catalog.notify
-        self.sockets: Sockets
         self._given = {"port": 0, **given}
-        self._running: ServerThread | None = None
+        self._running: ServerThread[App] | None = None
 
     @property
     def url(self) -> str:
@@ -57,9 +54,8 @@ class LiveServer:
 
     def start(self, **options: Any) -> None:
         chosen = settings(**self._given)
-        hub = Hub(self.catalog, chosen)
-        self.sockets = Sockets(hub, chosen.max_sockets)
-        app = create_app(self.catalog, chosen, websocket=self.sockets, lifespan=hub.running, **options)
+        app = App(self.catalog, chosen, **options)
+        self.sockets = app.sockets
         self._running = ServerThread(app, chosen)
         self._running.start()
         self._given["port"] = self._running.port

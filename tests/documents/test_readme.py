@@ -10,11 +10,11 @@ import pyarrow.parquet as parquet
 import pytest
 from tests.documents.pages import ROOT, Step, blocks, steps
 from tests.documents.reader import Reader, told_otherwise
+from tests.server_thread import ServerThread
 
 from evertable.config.server import Server
 from evertable.schema.columns import parse_columns
-from evertable.server.app import create_live_app
-from evertable.server.run import ServerThread
+from evertable.server.app import App
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog
 
@@ -91,7 +91,7 @@ def test_its_python_runs() -> None:
             raise EnoughError
 
     (block,) = blocks(README, "python")
-    app, _ = create_live_app(Catalog([], {"final_ui": table}), settings)
+    app = App(Catalog([], {"final_ui": table}), settings)
     with ServerThread(app, settings) as server, pytest.raises(EnoughError):
         exec(block.replace("http://127.0.0.1:10000", server.url), {"print": say})  # noqa: S102 - the README's own
     rows = (("Ada", 120.5), ("Eve", 99.0))

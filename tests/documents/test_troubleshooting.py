@@ -55,7 +55,7 @@ def own(module: object) -> dict[str, type[errors.EvertableError]]:
 
 
 REQUESTS = {name for name, kind in own(errors).items() if issubclass(kind, errors.RequestError)}
-REFUSED = set(re.findall(r'(?:Refused|Refusal)\(\s*\d+, "(\w+)"', read(SOURCES / "server", ".py")))
+REFUSED = set(re.findall(r'Refusal\(\s*\d+, "(\w+)"', read(SOURCES / "server", ".py")))
 SWAPS = {f"SWAP_{result.upper()}" for result in client_errors._SWAPS}
 IN_BROWSERS = set(re.findall(r"condition: '([A-Z_]+)'|again\('([A-Z_]+)'", read(ROOT / "web/client/src", ".ts")))
 ASKED = set(re.findall(r"\? '([A-Z]+_[A-Z]+)' : '([A-Z]+_[A-Z]+)'", read(ROOT / "web/client/src", ".ts")))
@@ -96,7 +96,7 @@ def test_nothing_that_looks_like_a_condition_was_forgotten() -> None:
     """Whatever the code calls a condition, wherever that is."""
     code = read(SOURCES, ".py")
     named = set(re.findall(r'condition(?:: \w+(?:\[\w+\])?)? = "([A-Z_]+)"', code))
-    named |= set(re.findall(r'(?:Error|Refused|Refusal|Failure)\(\s*(?:\d+, )?"([A-Z]+(?:_[A-Z]+)+)"', code))
+    named |= set(re.findall(r'(?:Error|Refusal|Failure)\(\s*(?:\d+, )?"([A-Z]+(?:_[A-Z]+)+)"', code))
     assert named
     assert named - KNOWN == set()
 

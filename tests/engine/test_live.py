@@ -12,14 +12,14 @@ from tests.engine.conftest import NewGeneration
 from tests.engine.rig import Generation, Sent
 from tests.live.samples import settings
 from tests.server.viewers import Viewer
+from tests.server_thread import ServerThread
 
 from evertable.changelog.schema import Side
 from evertable.config import JoinType
 from evertable.engine.protocol import EngineEvent, EpochCommitted
 from evertable.generations.commits import changelog_end
 from evertable.generations.feed import Feed
-from evertable.server.app import create_live_app
-from evertable.server.run import ServerThread
+from evertable.server.app import App
 from evertable.tables.catalog import Catalog
 from evertable.tables.generation import GenerationTables, Input
 
@@ -53,7 +53,7 @@ def following(generation: Generation, feed: Feed) -> Iterator[None]:
 def test_a_viewer_sees_what_is_sent(new_generation: NewGeneration, join: JoinType) -> None:
     """First the backlog, then each new record, bad ones in the dead letters; nothing is mocked."""
     catalog = Catalog(["users_ui", "accounts_ui", "final_ui", "dead_letters"])
-    app, _ = create_live_app(catalog, chosen := settings())
+    app = App(catalog, chosen := settings())
     with new_generation(join) as generation, ServerThread(app, chosen) as server:
         generation.send([user(n) for n in range(20)])
         generation.build()

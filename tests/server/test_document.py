@@ -6,8 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from starlette.routing import Route
-from tests.live.samples import settings
+from tests.server.conftest import api_routes
 
 from evertable import errors
 from evertable.server import (
@@ -20,9 +19,9 @@ from evertable.server import (
     run,
     uvicorn_internals,
 )
-from evertable.server.app import create_app
+from evertable.server.exports import ARROW, CSV
 from evertable.server.metrics import METRICS
-from evertable.server.requests import CSV, PAGE, SHAPE
+from evertable.server.requests import PAGE
 from evertable.tables.catalog import Catalog
 
 PAGE_TEXT = (Path(__file__).parents[2] / "docs" / "SERVER.md").read_text()
@@ -43,8 +42,7 @@ def table(heading: str) -> list[list[str]]:
 
 def test_addresses(catalog: Catalog) -> None:
     """Every route with its method, in the order of reading."""
-    routes = [route for route in create_app(catalog, settings()).routes if isinstance(route, Route)]
-    there = {f"`{method} {route.path}`" for route in routes for method in (route.methods or set()) - {"HEAD"}}
+    there = {f"`{method} {path}`" for method, path in api_routes(catalog)}
     assert there == {address for address, _ in table("## Addresses")}
 
 
@@ -52,8 +50,8 @@ def test_parameters() -> None:
     """Which there are, and which exports take."""
     rows = table("The parameters of rows and exports:")
     assert tuple(name.strip("`") for name, *_ in rows) == (*PAGE, "formulas")
-    assert tuple(name.strip("`") for name, _, exports, _ in rows if exports == "yes") == SHAPE
-    assert tuple(name.strip("`") for name, _, exports, _ in rows if exports != "no") == CSV
+    assert tuple(name.strip("`") for name, _, exports, _ in rows if exports == "yes") == ARROW.parameters
+    assert tuple(name.strip("`") for name, _, exports, _ in rows if exports != "no") == CSV.parameters
 
 
 def test_metrics() -> None:
@@ -68,7 +66,7 @@ def test_conditions() -> None:
     """Every one that the server refuses with is listed, with its status."""
     listed = {(status, name) for status, names, _ in table("## Refusals") for name in re.findall(r"`(\w+)`", names)}
     sources = "".join(path.read_text() for path in SOURCES.glob("*.py"))
-    raised = set(re.findall(r"(?:Refused|Refusal)\(\s*(\d+), \"(\w+)\"", sources))
+    raised = set(re.findall(r"Refusal\(\s*(\d+), \"(\w+)\"", sources))
     raised |= {(str(status), name) for status, (name, _) in refusals.ROUTING.items()}
     of_sockets = {("400", f"SUBPROTOCOL_{what}") for what in ("MISSING", "INVALID")}
     of_sockets |= {("400", "HANDSHAKE_INVALID"), ("503", "TOO_MANY_SOCKETS")}

@@ -10,9 +10,11 @@ import httpx
 import pytest
 from tests.live.samples import table
 from tests.server.conftest import Serve
+from tests.server_thread import ServerThread
 
 from evertable.schema.columns import parse_columns
-from evertable.server.run import ServerThread
+from evertable.server import downloads
+from evertable.server.app import App
 from evertable.tables.bounded import BoundedSnapshot, BoundedTable
 from evertable.tables.catalog import Catalog
 
@@ -35,7 +37,7 @@ def stall() -> Iterator[Stall]:
     """Asks for the wide table and takes nothing of it but the first bytes."""
     opened: list[socket.socket] = []
 
-    def ask(server: ServerThread, source: str = "127.0.0.1") -> socket.socket:
+    def ask(server: ServerThread[App], source: str = "127.0.0.1") -> socket.socket:
         made = socket.create_connection(("127.0.0.1", server.port), source_address=(source, 0))
         opened.append(made)
         made.sendall(b"GET /api/tables/wide.csv HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -47,12 +49,12 @@ def stall() -> Iterator[Stall]:
         made.close()
 
 
-def running(server: ServerThread) -> float:
+def running(server: ServerThread[App]) -> float:
     lines = httpx.get(f"{server.url}/metrics").text.splitlines()
     return next(float(line.split()[1]) for line in lines if line.startswith("evertable_downloads "))
 
 
-def until_none_is_running(server: ServerThread) -> None:
+def until_none_is_running(server: ServerThread[App]) -> None:
     while running(server):  # the test's own timeout ends it
         pass
 
@@ -69,9 +71,10 @@ def test_a_stalled_download_holds_up_nobody(serve: Serve, catalog: Catalog, stal
     assert running(server) == 3
 
 
-def test_so_many_at_once(serve: Serve, catalog: Catalog, stall: Stall) -> None:
+def test_so_many_at_once(serve: Serve, catalog: Catalog, stall: Stall, monkeypatch: pytest.MonkeyPatch) -> None:
     """One more is told to come again, whatever its table; when one ends there is room."""
-    server = serve(catalog, max_downloads=2)
+    monkeypatch.setattr(downloads, "MAX_DOWNLOADS", 2)
+    server = serve(catalog)
     first, _ = stall(server), stall(server, "127.0.0.2")
     answer = httpx.get(f"{server.url}/api/tables/users_ui.arrow")
     assert (answer.status_code, answer.json()["condition"]) == (503, "TOO_MANY_EXPORTS")
@@ -82,9 +85,12 @@ def test_so_many_at_once(serve: Serve, catalog: Catalog, stall: Stall) -> None:
     assert httpx.get(f"{server.url}/api/tables/users_ui.arrow").status_code == 200
 
 
-def test_one_client_leaves_a_place_to_others(serve: Serve, catalog: Catalog, stall: Stall) -> None:
+def test_one_client_leaves_a_place_to_others(
+    serve: Serve, catalog: Catalog, stall: Stall, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """However slowly it takes its files."""
-    server = serve(catalog, max_downloads=3)
+    monkeypatch.setattr(downloads, "MAX_DOWNLOADS", 3)
+    server = serve(catalog)
     for _ in range(2):
         stall(server)
     answer = httpx.get(f"{server.url}/api/tables/users_ui.csv")
@@ -94,9 +100,10 @@ def test_one_client_leaves_a_place_to_others(serve: Serve, catalog: Catalog, sta
         assert other.get(f"{server.url}/api/tables/users_ui.csv").status_code == 200
 
 
-def test_refused_exports_do_not_count(serve: Serve, catalog: Catalog) -> None:
+def test_refused_exports_do_not_count(serve: Serve, catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wrong parameters, unknown names and HEAD leave no download behind."""
-    server = serve(catalog, max_downloads=1)
+    monkeypatch.setattr(downloads, "MAX_DOWNLOADS", 1)
+    server = serve(catalog)
     for _ in range(3):
         assert httpx.get(f"{server.url}/api/tables/wide.csv?columns=z").status_code == 400
         assert httpx.get(f"{server.url}/api/tables/nope.csv").status_code == 404
@@ -105,10 +112,15 @@ def test_refused_exports_do_not_count(serve: Serve, catalog: Catalog) -> None:
 
 
 def test_who_takes_nothing_is_given_up(
-    serve: Serve, catalog: Catalog, stall: Stall, caplog: pytest.LogCaptureFixture
+    serve: Serve,
+    catalog: Catalog,
+    stall: Stall,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The log says so, and the client sees that the file is not whole."""
-    server = serve(catalog, stalled_s=0.1)
+    monkeypatch.setattr(downloads, "STALLED_S", 0.1)
+    server = serve(catalog)
     stalled = stall(server)
     until_none_is_running(server)
     server.stop()

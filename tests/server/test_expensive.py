@@ -14,6 +14,7 @@ import pytest
 from tests.live.samples import USERS, catalog_of, numbered, settings, table
 from tests.server.conftest import Serve
 from tests.server.viewers import Viewer, live
+from tests.server_thread import ServerThread
 from tests.waiting import PATIENCE_S, wait_until
 
 from evertable.changelog.changes import NO_MATCHES, NO_REJECTS, Changes
@@ -21,8 +22,8 @@ from evertable.changelog.schema import ChangelogSchema
 from evertable.live.workers import Workers
 from evertable.schema.columns import parse_columns
 from evertable.schema.joins import JoinType
-from evertable.server.app import create_live_app
-from evertable.server.run import ServerThread
+from evertable.server import app as app_module
+from evertable.server.app import App
 from evertable.tables.bounded import BoundedSnapshot, BoundedTable
 from evertable.tables.catalog import Catalog
 from evertable.tables.generation import GenerationTables, Input
@@ -91,7 +92,7 @@ def test_a_long_part_that_almost_matches_is_found_to_be_missing(serve: Serve, te
 def test_others_are_answered_while_expensive_filters_run(texts: Catalog) -> None:
     """Status, metrics, lists and plain pages, though there are more such filters than workers, from one address."""
     chosen = settings(query_timeout_s=3_600)
-    app, _ = create_live_app(texts, chosen)
+    app = App(texts, chosen)
     with ServerThread(app, chosen) as server, Viewer(server.url) as viewer:
         viewer.send(type="subscribe", id="slow", table="final_ui", view={"filter": EXPENSIVE, "columns": ["id"]})
         slow = [Asking(server.url, "/api/tables/texts_ui/rows", filter=EXPENSIVE) for _ in range(6)]
@@ -169,7 +170,8 @@ def test_who_leaves_stops_its_query(serve: Serve, monkeypatch: pytest.MonkeyPatc
     """The rest of the table is not read."""
     monkeypatch.setattr(columns_module, "MAX_ROWS", 10)
     rows, workers = Slow(1_000), Workers(2)
-    server = serve(catalog_of(users_ui=rows), workers=workers)
+    monkeypatch.setattr(app_module, "Workers", lambda *_given, **_options: workers)
+    server = serve(catalog_of(users_ui=rows))
     with socket.create_connection(("127.0.0.1", server.port)) as leaving:
         leaving.sendall(f"GET /api/tables/{path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         wait_until(lambda: rows.taken)

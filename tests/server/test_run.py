@@ -23,12 +23,12 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
-from evertable.config.server import Server as Settings
 from evertable.config.server import Tls
 from evertable.errors import ConfigError, PortInUseError
-from evertable.server.app import create_app
+from evertable.live.hub import Hub
+from evertable.server.app import App
 from evertable.server.listen import tls_context
-from evertable.server.run import Server, ServerThread
+from evertable.server.run import serving
 from evertable.tables.catalog import Catalog
 
 PROTOCOL = [Subprotocol("evertable.v1")]
@@ -46,10 +46,10 @@ def test_in_the_owners_loop(catalog: Catalog) -> None:
 
     async def owner() -> str:
         chosen, before = settings(), handlers()
-        async with Server(create_app(catalog, chosen), chosen) as server, httpx.AsyncClient() as client:
-            assert (await client.get(f"{server.url}/healthz")).status_code == 200
+        async with serving(App(catalog, chosen), chosen) as url, httpx.AsyncClient() as client:
+            assert (await client.get(f"{url}/healthz")).status_code == 200
             assert before == handlers()
-            return server.url
+            return url
 
     url = asyncio.run(owner())
     with pytest.raises(httpx.ConnectError):
@@ -96,13 +96,6 @@ def test_localhost_is_every_loopback_address(serve: Serve, catalog: Catalog) -> 
     assert ok(f"http://127.0.0.1:{server.port}")
 
 
-def test_nothing_is_exposed_without_a_token(catalog: Catalog) -> None:
-    """Not even where the settings were made by hand."""
-    chosen = Settings.model_construct(host="0.0.0.0", port=0, token=None, tls=None)  # noqa: S104
-    with pytest.raises(ConfigError, match="needs a token"):
-        ServerThread(create_app(catalog, settings()), chosen).start()
-
-
 async def stubborn(websocket: WebSocket) -> None:
     """Sends without end to someone who takes nothing."""
     await websocket.accept("evertable.v1")
@@ -134,34 +127,38 @@ def test_it_stops_although_a_viewer_takes_nothing(serve: Serve, catalog: Catalog
         server.stop()
 
 
-def test_what_runs_with_the_application(serve: Serve, catalog: Catalog) -> None:
+def test_what_runs_with_the_application(serve: Serve, catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lifespan begins before the first request and ends when the server stops."""
     seen: list[str] = []
 
     @contextlib.asynccontextmanager
-    async def hub() -> AsyncIterator[None]:
+    async def running(_hub: Hub) -> AsyncIterator[None]:
         seen.append("begin")
         yield
         seen.append("end")
 
-    server = serve(catalog, lifespan=hub)
+    monkeypatch.setattr(Hub, "running", running)
+    server = serve(catalog)
     assert seen == ["begin"]
     server.stop()
     assert seen == ["begin", "end"]
 
 
-def test_a_lifespan_that_fails(serve: Serve, catalog: Catalog, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_lifespan_that_fails(
+    serve: Serve, catalog: Catalog, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The server does not start, see the log, and the port is free again."""
     seen: list[str] = []
 
     @contextlib.asynccontextmanager
-    async def hub() -> AsyncIterator[None]:
+    async def running(_hub: Hub) -> AsyncIterator[None]:
         if not seen:
             raise ValueError("no hub today")
         yield
 
+    monkeypatch.setattr(Hub, "running", running)
     with pytest.raises(RuntimeError, match="see the log"):
-        serve(catalog, lifespan=hub)
+        serve(catalog)
     assert "no hub today" in caplog.text
 
 

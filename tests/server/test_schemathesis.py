@@ -12,11 +12,11 @@ from schemathesis import Case
 from tests.live.samples import settings as server_settings
 from tests.live.samples import table
 from tests.server.stubs import accept, roll_back, topics
+from tests.server_thread import ServerThread
 
 from evertable.schema.columns import parse_columns
-from evertable.server.app import create_live_app
+from evertable.server.app import App
 from evertable.server.operations import openapi_document
-from evertable.server.run import ServerThread
 from evertable.tables.catalog import Catalog
 
 EXAMPLES = 40  # for each address
@@ -38,10 +38,10 @@ def flow() -> Mapping[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[ServerThread]:
+def server() -> Iterator[ServerThread[App]]:
     catalog = Catalog([], {"users": table(parse_columns(TYPES), [("u1", 36, 0.5, None, None, "{}")])})
     chosen = server_settings()
-    app, _ = create_live_app(catalog, chosen, control=accept, rollback=roll_back, topics=topics, status=flow)
+    app = App(catalog, chosen, control=accept, rollback=roll_back, topics=topics, status=flow)
     with ServerThread(app, chosen) as running:
         yield running
 
@@ -62,6 +62,6 @@ schema = schemathesis.openapi.from_dict(narrowed())
 
 @schema.parametrize()
 @settings(max_examples=EXAMPLES, derandomize=True, suppress_health_check=list(HealthCheck))
-def test_answers_are_as_described(case: Case[Any], server: ServerThread) -> None:
+def test_answers_are_as_described(case: Case[Any], server: ServerThread[App]) -> None:
     """No request ends in a 500; each answer has a described status, type and body; only what is invalid is refused."""
     case.call_and_validate(base_url=server.url, timeout=30)

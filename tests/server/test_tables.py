@@ -11,11 +11,11 @@ import httpx
 import pytest
 from tests.live.samples import PEOPLE, settings, table
 from tests.server.conftest import Serve
+from tests.server_thread import ServerThread
 
 from evertable.schema.columns import parse_columns
 from evertable.server import rest
-from evertable.server.app import create_app
-from evertable.server.run import ServerThread
+from evertable.server.app import App
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog
 
@@ -41,7 +41,7 @@ def reader() -> Iterator[httpx.Client]:
     """A client of one server for all tests that only read from it."""
     catalog, chosen = Catalog(["users_ui"]), settings()
     catalog.publish(3, {"users_ui": table()})
-    with ServerThread(create_app(catalog, chosen), chosen) as server, httpx.Client(base_url=server.url) as made:
+    with ServerThread(App(catalog, chosen), chosen) as server, httpx.Client(base_url=server.url) as made:
         yield made
 
 
@@ -197,7 +197,7 @@ def test_odd_columns(odd: httpx.Client) -> None:
         ),
         ("/api/tables/a%2Fb", (404, "NOT_FOUND", "This address does not exist")),
         ("/api/tables/.csv", (404, "TABLE_NOT_FOUND", "There is no table '.csv'")),
-        ("/", (404, "NOT_FOUND", "This address does not exist")),
+        ("/nothing", (404, "NOT_FOUND", "This address does not exist")),
     ],
 )
 def test_refusals(reader: httpx.Client, address: str, expected: tuple[int, str, str]) -> None:

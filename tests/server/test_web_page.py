@@ -11,15 +11,17 @@ import httpx
 import pytest
 from tests.server.conftest import Serve
 
-from evertable.server.web_page import NONCE, NOT_BUILT, page_routes, paths_of
+from evertable import web
+from evertable.server.web_page import NONCE, NOT_BUILT
 from evertable.tables.catalog import Catalog
 
 SCRIPT = "console.log('Evertable')\n" * 100
 
 
 @pytest.fixture
-def built(tmp_path: Path) -> Path:
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A page as the build leaves it."""
+    monkeypatch.setattr(web, "FILES", tmp_path)
     (tmp_path / "index.html").write_text(f'<script src="main-ABCD1234.js" nonce="{NONCE}"></script><x n="{NONCE}">')
     (tmp_path / "main-ABCD1234.js").write_text(SCRIPT)
     (tmp_path / "icons").mkdir()
@@ -30,8 +32,8 @@ def built(tmp_path: Path) -> Path:
 @pytest.fixture
 def browser(serve: Serve, catalog: Catalog, built: Path) -> Iterator[httpx.Client]:
     """A browser that has no token yet, though the server wants one."""
-    routes = page_routes(built)
-    server = serve(catalog, {"token": "secret-enough"}, routes=routes, public=paths_of(routes))
+    assert built.exists()
+    server = serve(catalog, {"token": "secret-enough"})
     with httpx.Client(base_url=server.url) as made:
         yield made
 
@@ -82,16 +84,19 @@ def test_only_looking_is_open(browser: httpx.Client) -> None:
     assert browser.post("/").status_code == 401
 
 
-def test_a_page_that_is_not_built_says_so(serve: Serve, catalog: Catalog, tmp_path: Path) -> None:
-    with httpx.Client(base_url=serve(catalog, routes=page_routes(tmp_path)).url) as client:
+def test_a_page_that_is_not_built_says_so(
+    serve: Serve, catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(web, "FILES", tmp_path)
+    with httpx.Client(base_url=serve(catalog).url) as client:
         answer = client.get("/")
     assert (answer.status_code, answer.text) == (503, NOT_BUILT)
 
 
-def test_pages_elsewhere_may_link_to_it(serve: Serve, catalog: Catalog, built: Path) -> None:
+@pytest.mark.usefixtures("built")
+def test_pages_elsewhere_may_link_to_it(serve: Serve, catalog: Catalog) -> None:
     """Also where there is no token; its data is not to be had like that."""
-    routes = page_routes(built)
-    server = serve(catalog, routes=routes, public=paths_of(routes))
+    server = serve(catalog)
     headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
     with httpx.Client(base_url=server.url, headers=headers) as browser:
         statuses = [browser.get(path).status_code for path in ("/", "/main-ABCD1234.js", "/api/tables")]

@@ -8,26 +8,24 @@ from contextlib import ExitStack
 from typing import Any, Self
 
 from tests.live.picture import Frame, Picture
-from tests.live.samples import settings
 from tests.server.conftest import Serve
+from tests.server_thread import ServerThread
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
 from evertable.live.hub import Hub
 from evertable.protocol.frames import SUBPROTOCOL
-from evertable.server.run import ServerThread
+from evertable.server.app import App
 from evertable.server.socket import Sockets
 from evertable.tables.catalog import Catalog
 
 WAIT_S = 30
 
 
-def live(serve: Serve, catalog: Catalog, **given: Any) -> tuple[ServerThread, Hub, Sockets]:
+def live(serve: Serve, catalog: Catalog, **given: Any) -> tuple[ServerThread[App], Hub, Sockets]:
     """A server that pushes."""
-    chosen = settings(**given)
-    hub = Hub(catalog, chosen)
-    sockets = Sockets(hub, chosen.max_sockets)
-    return serve(catalog, given, websocket=sockets, lifespan=hub.running), hub, sockets
+    server = serve(catalog, given)
+    return server, server.app.hub, server.app.sockets
 
 
 class Viewer:

@@ -8,13 +8,13 @@ import pytest
 from playwright.sync_api import Page, Response, expect
 from starlette.types import Receive, Scope, Send
 from tests.live.samples import USERS, settings, table
+from tests.server_thread import ServerThread
 from tests.waiting import wait_until
 from tests.web.conftest import OpenTab, Picture
 from tests.web.watching import cells
 
 from evertable.schema.columns import parse_columns
-from evertable.server.app import create_live_app
-from evertable.server.run import ServerThread
+from evertable.server.app import App
 from evertable.tables.catalog import Catalog
 
 BUDGET = 400_000
@@ -34,7 +34,7 @@ def catalog() -> Catalog:
 @pytest.fixture
 def url(catalog: Catalog) -> Iterator[str]:
     chosen = settings()
-    app, _ = create_live_app(catalog, chosen)
+    app = App(catalog, chosen)
     with ServerThread(app, chosen) as server:
         yield server.url
 
@@ -100,7 +100,7 @@ def test_the_first_load_is_within_its_budget(url: str, new_tab: OpenTab) -> None
 def test_it_works_below_a_path(catalog: Catalog, new_tab: OpenTab) -> None:
     """As behind a proxy that takes the path off: page, requests and socket are all below it."""
     chosen = settings()
-    app, _ = create_live_app(catalog, chosen)
+    app = App(catalog, chosen)
 
     async def proxied(scope: Scope, receive: Receive, send: Send) -> None:
         if "path" in scope:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 from tests.live.samples import settings, table
+from tests.server_thread import ServerThread
 from tests.waiting import wait_until
 from tests.web.conftest import OpenTab, Picture
 from tests.web.watching import cells
 
-from evertable.server.app import create_live_app
-from evertable.server.run import ServerThread
+from evertable.server.app import App
 from evertable.tables.catalog import Catalog
 
 TOKEN = "correct-horse-battery-staple"  # noqa: S105 - a test's
@@ -22,7 +22,7 @@ TOKEN = "correct-horse-battery-staple"  # noqa: S105 - a test's
 def url() -> Iterator[str]:
     """A server that wants a token."""
     chosen = settings(token=TOKEN)
-    app, _ = create_live_app(Catalog([], {"users_ui": table()}), chosen)
+    app = App(Catalog([], {"users_ui": table()}), chosen)
     with ServerThread(app, chosen) as server:
         yield server.url
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
 from evertable.tables.pieces import Check, never, pieces
-from evertable.tables.table import Readable, Slots
+from evertable.tables.table import Readable, Slots, Table
 
 MAX_ROWS = 8_192
 HEAVY_BYTES = 4 << 20
 """A page with more text than this is read on a worker, without holding the table's lock."""
+
+
+class HeavyPageError(Exception):
+    """A page has so many rows or so much text that it has to be read on a worker."""
 
 
 def batches(
@@ -23,6 +27,15 @@ def batches(
         yield rows.take(slots[start:stop], columns)
 
 
-def is_heavy(rows: Readable, slots: Slots, columns: Sequence[int]) -> bool:
-    """Whether these rows have more text than is read in one step."""
-    return int(rows.text_bytes(slots, columns).sum()) > HEAVY_BYTES
+def read_in_batches(
+    table: Table, slots: Slots, columns: Sequence[int], check: Check | None
+) -> Iterable[pa.RecordBatch]:
+    """Returns rows of a table whose lock the caller holds; if they have much text, it is read later from a snapshot.
+
+    Raises HeavyPageError if that would have to happen where no ``check`` can stop it, as on the event loop.
+    """
+    if int(table.text_bytes(slots, columns).sum()) <= HEAVY_BYTES:
+        return [table.take(slots, columns)]
+    if check is None:
+        raise HeavyPageError
+    return batches(table.snapshot(), slots, columns, check)

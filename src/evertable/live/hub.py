@@ -18,10 +18,10 @@ from evertable.errors import (
     TooManyQueriesError,
     TooManyViewsError,
 )
+from evertable.live.batches import HeavyPageError
 from evertable.live.clock import Clock, LoopClock, Timer
 from evertable.live.live_view import (
     FrameTail,
-    HeavyPageError,
     LiveView,
     Subscription,
     TableChanges,

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
 import numpy as np
-import pyarrow as pa
 
 from evertable.errors import QueryTimeoutError
-from evertable.live.batches import batches, is_heavy
+from evertable.live.batches import read_in_batches
 from evertable.live.orders import Order, Orders
 from evertable.protocol.answers import Stamp, total_tail
 from evertable.protocol.page import PageRows, Row, page_tail
@@ -33,10 +32,6 @@ LARGE_PAGE = 1_000
 """Pages with more rows than this are evaluated on a worker."""
 
 BEGINNING = Stamp(0, 0)
-
-
-class HeavyPageError(Exception):
-    """A page holds so much text that it has to be read on a worker."""
 
 
 class Update(Enum):
@@ -223,14 +218,7 @@ class LiveView:
             lacking = np.ones(len(slots), bool) if before is None else self._lacking(before, table, slots)
             if last and not lacking.any() and np.array_equal(slots, last.slots):
                 return ViewResult(binding, extent, number, slots, total, None, 0.0)
-            wanted = slots[lacking]
-            taken: Iterable[pa.RecordBatch]
-            if not is_heavy(table, wanted, binding.columns):
-                taken = [table.take(wanted, binding.columns)]
-            elif check is None:
-                raise HeavyPageError
-            else:
-                taken = batches(table.snapshot(), wanted, binding.columns, check)  # read below, without the lock
+            taken = read_in_batches(table, slots[lacking], binding.columns, check)
         read = [row for batch in taken for row in rows_of(batch, binding.shown_columns)]
         rows = _merged(before, slots, lacking, read)
         return ViewResult(binding, extent, number, slots, total, rows, time.thread_time() - start)

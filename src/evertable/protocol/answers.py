@@ -12,6 +12,7 @@ A page is encoded once for all subscriptions to the same view. They differ only 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import orjson
 
@@ -56,18 +57,11 @@ def pong(tag: int) -> bytes:
 
 def error(subscription: str, tag: int, problem: EvertableError) -> bytes:
     """Returns the frame that rejects a request, with the position in the filter if the problem has one."""
-    frame = {
-        "type": "error",
-        "id": subscription,
-        "tag": tag,
-        "condition": problem.condition,
-        "message": message_of(problem),
-    }
-    if (position := getattr(problem, "position", None)) is not None:
-        frame["position"] = position
-    return orjson.dumps(frame)
+    return orjson.dumps({"type": "error", "id": subscription, "tag": tag, **refusal_json(problem)})
 
 
-def message_of(problem: EvertableError) -> str:
-    """Returns what happened and what to do, without the condition, which is a field of its own."""
-    return f"{problem.what} {problem.next_step}".rstrip()
+def refusal_json(problem: EvertableError) -> dict[str, Any]:
+    """Returns the fields that say what happened and what to do, also in the answers of REST."""
+    position = getattr(problem, "position", None)
+    fields = {"condition": problem.condition, "message": problem.sentences}
+    return fields if position is None else {**fields, "position": position}

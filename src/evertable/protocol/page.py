@@ -55,6 +55,11 @@ class PageRows:
         return cls(keys, values, [memoryview(orjson.dumps(row)).tobytes() for row in values])
 
 
+def described(columns: Iterable[Column]) -> list[dict[str, str]]:
+    """Returns columns as the protocol and REST have them."""
+    return [{"name": column.name, "type": str(column.type)} for column in columns]
+
+
 def page_tail(
     table: str,
     stamp: Stamp,
@@ -65,7 +70,7 @@ def page_tail(
     missing: Sequence[str] = (),
 ) -> bytes:
     """Returns a page frame without its prefix, from rows as JSON; with ``{`` in front it is the answer of REST."""
-    heads = orjson.dumps([{"name": column.name, "type": str(column.type)} for column in columns])
+    heads = orjson.dumps(described(columns))
     lacking = b',"missing":' + orjson.dumps(missing) if missing else b""
     named = orjson.dumps(table)
     start = b'"table":%b,%b,"total":%d,"offset":%d,"columns":%b,"rows":[' % (named, stamp.json, total, offset, heads)

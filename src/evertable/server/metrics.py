@@ -1,17 +1,12 @@
 """The server's metrics for Prometheus: each is defined here, and its owner registers a function that reads it.
 
-Most are read during a scrape, so that counting costs their owners only a number that they keep anyway::
-
-    metrics.read("evertable_sockets", lambda: len(hub.sockets))
-    metrics.read("evertable_frames_sent_total", lambda: {("page",): hub.pages, ("patch",): hub.patches})
-
-A metric without a reader has no samples. Readers are called on a worker thread.
+Most are read during a scrape, so that counting costs their owners only a number that they keep anyway. A metric without
+a reader has no samples. Readers are called on a worker thread.
 """
 
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -20,9 +15,6 @@ from prometheus_client import CollectorRegistry, Histogram, ProcessCollector, ge
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
-
-from evertable.tables.catalog import Catalog
-from evertable.tables.table import Table
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +62,7 @@ METRICS = (
     SWAP_SECONDS,
 )
 
-_BY_NAME = {metric.name: metric for metric in METRICS}
+_READ = {metric.name: metric for metric in METRICS if metric.kind is not Kind.HISTOGRAM}
 _BUCKETS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 
 
@@ -79,22 +71,18 @@ class Metrics(Collector):
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        self._readers: dict[str, list[Reader]] = defaultdict(list)
+        self._readers: dict[str, Reader] = dict.fromkeys(_READ, dict)
         self._swaps = Histogram(
             SWAP_SECONDS.name, SWAP_SECONDS.meaning, SWAP_SECONDS.labels, registry=self._registry, buckets=_BUCKETS
         )
         self._registry.register(self)
         ProcessCollector(registry=self._registry)  # memory, CPU time, open files, start
 
-    def read(self, name: str, reader: Reader) -> Callable[[], None]:
-        """Registers a function that returns a number, or numbers by label values; several readers are summed.
-
-        Returns a function that removes it. A counter's reader should last as long as the server, or the count falls.
-        """
-        if name not in _BY_NAME or _BY_NAME[name].kind is Kind.HISTOGRAM:
+    def read(self, name: str, reader: Reader) -> None:
+        """Registers a function that returns a number, or numbers by label values."""
+        if name not in self._readers:
             raise ValueError(f"there is no metric {name} that can be read")
-        self._readers[name].append(reader)
-        return lambda: self._readers[name].remove(reader)
+        self._readers[name] = reader
 
     def swapped(self, result: str, seconds: float) -> None:
         """Counts a swap that ended: ``published``, ``failed``, ``held``, ``superseded`` or ``rolled_back``."""
@@ -108,37 +96,15 @@ class Metrics(Collector):
         return ()
 
     def collect(self) -> Iterable[Family]:
-        for metric in METRICS:
-            if metric.kind is not Kind.HISTOGRAM:
-                yield self._family(metric)
-
-    def _family(self, metric: Metric) -> Family:
-        make = CounterMetricFamily if metric.kind is Kind.COUNTER else GaugeMetricFamily
-        family = make(metric.name, metric.meaning, labels=metric.labels)
-        sums: dict[Labels, float] = defaultdict(float)
-        for reader in tuple(self._readers[metric.name]):
+        for name, reader in tuple(self._readers.items()):
+            metric = _READ[name]
+            make = CounterMetricFamily if metric.kind is Kind.COUNTER else GaugeMetricFamily
+            family = make(name, metric.meaning, labels=metric.labels)
             try:
                 value = reader()
             except Exception:
-                log.exception("The metric %s could not be read.", metric.name)
-                continue
-            by_labels: Iterable[tuple[Labels, float]] = value.items() if isinstance(value, Mapping) else [((), value)]
-            for labels, number in by_labels:
-                sums[labels] += number
-        for labels, value in sums.items():
-            family.add_metric(list(labels), value)
-        return family
-
-
-def watch_catalog(metrics: Metrics, catalog: Catalog) -> None:
-    """Registers the metrics of the catalog's tables."""
-
-    def shown() -> Mapping[str, Table]:
-        return catalog.current.tables
-
-    metrics.read("evertable_ready", lambda: float(catalog.ready))
-    metrics.read("evertable_publication", lambda: catalog.current.number)
-    metrics.read("evertable_generation", lambda: catalog.current.generation)
-    metrics.read("evertable_table_rows", lambda: {(name,): table.extent.total for name, table in shown().items()})
-    metrics.read("evertable_table_version", lambda: {(name,): table.extent.version for name, table in shown().items()})
-    metrics.read("evertable_table_bytes", lambda: {(name,): table.nbytes for name, table in shown().items()})
+                log.exception("The metric %s could not be read.", name)
+                value = {}
+            for labels, number in value.items() if isinstance(value, Mapping) else [((), value)]:
+                family.add_metric(labels, number)
+            yield family

@@ -20,8 +20,9 @@ from evertable.live.workers import Workers
 from evertable.protocol.values import rows_of
 from evertable.server import reading
 from evertable.server.metrics import Metrics
-from evertable.server.refusals import RETRY_AFTER, Refused, json_response
+from evertable.server.refusals import RETRY_AFTER, json_response
 from evertable.server.requests import check_names, json_object
+from evertable.server.security import Refusal
 from evertable.tables.catalog import Catalog
 from evertable.views.view import View
 
@@ -45,7 +46,7 @@ class Operations:
         settings: Server,
         control: Control | None = None,
         rollback: Rollback | None = None,
-        more: Callable[[], Mapping[str, Any]] | None = None,
+        more: Callable[[], Mapping[str, Any]] = dict,
         topics: Topics | None = None,
     ) -> None:
         self._catalog = catalog
@@ -55,7 +56,7 @@ class Operations:
         self._openapi = json_response(openapi_document(settings.max_page))
         self._control = control
         self._rollback = rollback
-        self._more = more or dict
+        self._more = more
         self._topics = topics
 
     @property
@@ -90,7 +91,7 @@ class Operations:
 
     async def rollback(self, request: Request) -> Response:
         if await json_object(request, empty_ok=True):
-            raise Refused(400, "BODY_INVALID", "A rollback takes no values; send {} or nothing.")
+            raise Refusal(400, "BODY_INVALID", "A rollback takes no values; send {} or nothing.")
         if self._rollback is None:
             raise _disabled()
         return json_response(await self._rollback(), 202)
@@ -106,7 +107,7 @@ class Operations:
         if self._catalog.ready:
             return json_response({"status": "ready"})
         missing = ", ".join(name for name in self._catalog.names if name not in self._catalog.current.tables)
-        raise Refused(503, "NOT_READY", f"No generation is live yet. These tables are missing: {missing}.", RETRY_AFTER)
+        raise Refusal(503, "NOT_READY", f"No generation is live yet. These tables are missing: {missing}.", RETRY_AFTER)
 
     async def openapi(self, _request: Request) -> Response:
         return self._openapi
@@ -154,6 +155,6 @@ def resident_bytes() -> int:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def _disabled() -> Refused:
+def _disabled() -> Refusal:
     message = "This server has no orchestrator, so it accepts no control requests."
-    return Refused(503, "CONTROL_DISABLED", message)
+    return Refusal(503, "CONTROL_DISABLED", message)

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
 from evertable.errors import NotReadyError, TableNotFoundError
-from evertable.live.batches import batches, is_heavy
+from evertable.live.batches import batches, read_in_batches
 from evertable.protocol.answers import Stamp
-from evertable.protocol.page import PageRows, page_tail
+from evertable.protocol.frames import MAX_INTEGER
+from evertable.protocol.page import PageRows, described, page_tail
 from evertable.protocol.values import rows_of
 from evertable.schema.columns import Column
 from evertable.server.requests import Pairs, view_of
 from evertable.tables.catalog import Catalog, Publication
 from evertable.tables.pieces import Check, never
 from evertable.tables.table import Table
-from evertable.views.query import Query, columns_of
+from evertable.views.query import BoundQuery, Query, columns_of
+from evertable.views.view import View
 
 QUICK_ROWS = 1_000
 
@@ -57,10 +57,6 @@ def _summary(current: Publication, name: str) -> dict[str, Any]:
     }
 
 
-def described(columns: Sequence[Column]) -> list[dict[str, str]]:
-    return [{"name": column.name, "type": str(column.type)} for column in columns]
-
-
 def is_quick(pairs: Pairs) -> bool:
     """Whether the parameters describe a small page without sort and filter."""
     given = {name: value for name, value in pairs if value}
@@ -68,29 +64,46 @@ def is_quick(pairs: Pairs) -> bool:
     return not given.keys() & {"sort", "filter"} and limit.isdecimal() and len(limit) < 16 and int(limit) <= QUICK_ROWS
 
 
+@dataclass(frozen=True)
+class Selection:
+    """What the parameters of a request select from a table."""
+
+    name: str
+    publication: Publication
+    table: Table
+    view: View
+    query: BoundQuery
+    places: tuple[int, ...]
+
+    @classmethod
+    def of(cls, catalog: Catalog, name: str, pairs: Pairs, max_page: int = MAX_INTEGER) -> Selection:
+        current, table = find(catalog, name)
+        view = view_of(pairs, table.columns, max_page)
+        query = Query.parse(view).bind(table.columns)
+        places, _ = columns_of(view, table.columns)
+        return cls(name, current, table, view, query, places)
+
+    @property
+    def columns(self) -> list[Column]:
+        return [self.table.columns[place] for place in self.places]
+
+
 def read_page(catalog: Catalog, name: str, pairs: Pairs, max_page: int, check: Check = never) -> bytes:
     """Returns the page that the parameters describe as JSON, all rows of one version; calls ``check`` between steps."""
-    current, table = find(catalog, name)
-    view = view_of(pairs, table.columns, max_page)
-    query = Query.parse(view).bind(table.columns)
-    places, _ = columns_of(view, table.columns)
-    columns = [table.columns[place] for place in places]
-    if query.plain:
+    chosen = Selection.of(catalog, name, pairs, max_page)
+    table, view = chosen.table, chosen.view
+    if chosen.query.plain:
         with table.lock:
             extent = table.extent
             slots = extent.window(view.offset, view.limit, view.newest_first)
             version, total = extent.version, extent.total
-            taken: Iterable[pa.RecordBatch]
-            if is_heavy(table, slots, places):
-                taken = batches(table.snapshot(), slots, places, check)  # read below, without the lock
-            else:
-                taken = [table.take(slots, places)]
+            taken = read_in_batches(table, slots, chosen.places, check)
     else:
         snapshot = table.snapshot()
-        ordered = query.order(snapshot, check)
+        ordered = chosen.query.order(snapshot, check)
         version, total = snapshot.extent.version, len(ordered)
-        taken = batches(snapshot, ordered[view.offset : view.offset + view.limit], places, check)
-    values = [row for batch in taken for row in rows_of(batch, columns)]
+        taken = batches(snapshot, ordered[view.offset : view.offset + view.limit], chosen.places, check)
+    values = [row for batch in taken for row in rows_of(batch, chosen.columns)]
     rows = PageRows.of(range(len(values)), values).json
-    stamp = Stamp(current.number, version, current.generation)
-    return b"{" + page_tail(name, stamp, total, view.offset, columns, rows)
+    stamp = Stamp(chosen.publication.number, version, chosen.publication.generation)
+    return b"{" + page_tail(name, stamp, total, view.offset, chosen.columns, rows)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import orjson
 from starlette.exceptions import HTTPException
@@ -11,7 +10,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from evertable.errors import EvertableError, RequestError
-from evertable.protocol.answers import message_of
+from evertable.protocol.answers import refusal_json
 from evertable.server.security import Refusal
 
 STATUSES = {
@@ -24,7 +23,7 @@ STATUSES = {
 }
 """Statuses by condition; others have 400 for an invalid request and 500 for a failure of the server."""
 
-RETRY_AFTER = (("Retry-After", "2"),)  # seconds
+RETRY_AFTER = {"Retry-After": "2"}  # seconds
 
 ROUTING = {
     404: ("NOT_FOUND", "This address does not exist. GET /openapi.json lists all addresses."),
@@ -32,45 +31,33 @@ ROUTING = {
 }
 
 
-class Refused(Exception):  # noqa: N818 - it is a response, not a failure
-    """Ends a request with a refusal."""
-
-    def __init__(self, status: int, condition: str, message: str, headers: tuple[tuple[str, str], ...] = ()) -> None:
-        super().__init__(message)
-        self.refusal = Refusal(status, condition, message, headers)
-
-
 def json_response(content: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    return Response(orjson.dumps(content), status, dict(headers or {}), "application/json")
+    return Response(orjson.dumps(content), status, headers, "application/json")
 
 
-def response_to(refusal: Refusal, **more: Any) -> Response:
+def response_to(refusal: Refusal) -> Response:
     """Returns the response; sent to a WebSocket before it is accepted, it refuses it."""
-    body = {"condition": refusal.condition, "message": refusal.message, **more}
-    return json_response(body, refusal.status, dict(refusal.headers))
+    body = {"condition": refusal.condition, "message": refusal.message}
+    return json_response(body, refusal.status, refusal.headers)
 
 
-HANDLED = (Refused, ClientDisconnect, EvertableError, HTTPException, Exception)
+HANDLED = (Refusal, ClientDisconnect, EvertableError, HTTPException, Exception)
 """The exceptions that ``answer`` turns into responses."""
 
 
 def answer(_request: Request, error: Exception) -> Response:
     """Returns the response to a request that raised ``error``; details of unexpected errors are only in the log."""
     match error:
-        case Refused():
-            return response_to(error.refusal)
+        case Refusal():
+            return response_to(error)
         case ClientDisconnect():  # not read by anyone, but without it each incomplete request would log a traceback
             return response_to(Refusal(400, "BODY_INVALID", "The connection ended before the body did."))
         case HTTPException(status_code=status):  # raised by the router
             condition, message = ROUTING.get(status, ("REQUEST_INVALID", str(error.detail)))
-            return response_to(Refusal(status, condition, message, tuple((error.headers or {}).items())))
+            return response_to(Refusal(status, condition, message, error.headers))
         case EvertableError():  # raised on purpose: its text is for people and holds no secrets
             kinds = (getattr(kind, "condition", "") for kind in type(error).__mro__)
             known = next((STATUSES[condition] for condition in kinds if condition in STATUSES), None)
             status = known or (400 if isinstance(error, RequestError) else 500)
-            headers = RETRY_AFTER if status == 503 else ()
-            position = getattr(error, "position", None)
-            more = {} if position is None else {"position": position}
-            return response_to(Refusal(status, error.condition, message_of(error), headers), **more)
-    message = "The server failed unexpectedly. See its log for details."
-    return response_to(Refusal(500, "INTERNAL_ERROR", message))
+            return json_response(refusal_json(error), status, RETRY_AFTER if status == 503 else None)
+    return response_to(Refusal(500, "INTERNAL_ERROR", "The server failed unexpectedly. See its log for details."))

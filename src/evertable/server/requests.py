@@ -15,11 +15,10 @@ from evertable.errors import PageTooLargeError
 from evertable.problems import nearest
 from evertable.protocol.frames import MAX_INTEGER
 from evertable.schema.columns import Column
-from evertable.server.refusals import Refused
+from evertable.server.security import Refusal
 from evertable.views.view import View
 
 SHAPE = ("columns", "sort", "filter", "newestFirst")  # parameters of pages and exports
-CSV = (*SHAPE, "formulas")
 PAGE = (*SHAPE, "offset", "limit")
 
 Pairs = Sequence[tuple[str, str]]
@@ -67,24 +66,24 @@ async def json_object(request: Request, empty_ok: bool = False) -> dict[str, Any
             async for part in request.stream():
                 body += part
                 if len(body) > MAX_BODY:
-                    raise Refused(413, "BODY_TOO_LARGE", f"A body has at most {MAX_BODY} bytes.", _CLOSE)
+                    raise Refusal(413, "BODY_TOO_LARGE", f"A body has at most {MAX_BODY} bytes.", _CLOSE)
     except TimeoutError:
-        raise Refused(408, "BODY_TOO_SLOW", f"The body took longer than {BODY_TIMEOUT_S} s.", _CLOSE) from None
+        raise Refusal(408, "BODY_TOO_SLOW", f"The body took longer than {BODY_TIMEOUT_S} s.", _CLOSE) from None
     if not body and empty_ok:
         return {}
     if body.startswith(BOM_UTF8):
         message = "The body begins with a byte order mark (BOM, EF BB BF). Send UTF-8 without one."
-        raise Refused(400, "BODY_INVALID", message)
+        raise Refusal(400, "BODY_INVALID", message)
     try:
         read = orjson.loads(bytes(body))
     except orjson.JSONDecodeError as error:
-        raise Refused(400, "BODY_INVALID", f"The body is not JSON: {error}") from None
+        raise Refusal(400, "BODY_INVALID", f"The body is not JSON: {error}") from None
     if not isinstance(read, dict):
-        raise Refused(400, "BODY_INVALID", 'The body is not a JSON object, such as {"joinType": "inner"}.')
+        raise Refusal(400, "BODY_INVALID", 'The body is not a JSON object, such as {"joinType": "inner"}.')
     return read
 
 
-_CLOSE = (("Connection", "close"),)  # the rest of the body is not read
+_CLOSE = {"Connection": "close"}  # the rest of the body is not read
 
 
 def check_names(pairs: Pairs, known: Collection[str]) -> None:
@@ -144,5 +143,5 @@ def _truth(given: dict[str, str], name: str) -> bool:
     return text == "true"
 
 
-def _wrong(message: str) -> Refused:
-    return Refused(400, "PARAMETER_INVALID", message)
+def _wrong(message: str) -> Refusal:
+    return Refusal(400, "PARAMETER_INVALID", message)

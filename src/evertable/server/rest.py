@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Coroutine
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -13,9 +14,10 @@ from starlette.routing import Route
 from evertable.live.workers import Workers
 from evertable.server import reading
 from evertable.server.downloads import Downloads
-from evertable.server.exports import Format
-from evertable.server.refusals import RETRY_AFTER, Refused, json_response
-from evertable.server.requests import CSV, PAGE, SHAPE, ClientGoneError, check_names, client_of, while_connected
+from evertable.server.exports import ARROW, CSV, Extract, FileFormat
+from evertable.server.refusals import RETRY_AFTER, json_response
+from evertable.server.requests import PAGE, ClientGoneError, check_names, client_of, while_connected
+from evertable.server.security import Refusal
 from evertable.tables.catalog import Catalog
 
 MAX_WAITING = 256  # unanswered requests of one client
@@ -40,8 +42,8 @@ class Tables:
         return [
             Route("/api/tables", self.listed),
             Route("/api/tables/{name}/rows", self.rows),
-            Route("/api/tables/{name}.csv", self.csv),
-            Route("/api/tables/{name}.arrow", self.arrow),
+            Route("/api/tables/{name}.csv", partial(self._export, CSV)),
+            Route("/api/tables/{name}.arrow", partial(self._export, ARROW)),
             Route("/api/tables/{name}", self.one),
         ]
 
@@ -68,17 +70,11 @@ class Tables:
 
         return await self._answer(request, page())
 
-    async def csv(self, request: Request) -> Response:
-        return await self._export(request, Format.CSV)
-
-    async def arrow(self, request: Request) -> Response:
-        return await self._export(request, Format.ARROW)
-
-    async def _export(self, request: Request, format: Format) -> Response:  # noqa: A002
+    async def _export(self, file_format: FileFormat, request: Request) -> Response:
         pairs = request.query_params.multi_items()
-        check_names(pairs, CSV if format is Format.CSV else SHAPE)
-        name, client = request.path_params["name"], client_of(request)
-        start = self._downloads.start(self._catalog, name, pairs, format, client, self._wait_s)
+        check_names(pairs, file_format.parameters)
+        extract = partial(Extract.of, self._catalog, request.path_params["name"], pairs)
+        start = self._downloads.start(extract, file_format, client_of(request), self._wait_s)
         return await self._answer(request, start)
 
     async def _answer(self, request: Request, work: Coroutine[Any, Any, Response]) -> Response:
@@ -95,10 +91,8 @@ class Tables:
         except ClientGoneError:
             return Response(status_code=499)  # the client has disconnected
         finally:
-            self._waiting[client] -= 1
-            if not self._waiting[client]:
-                del self._waiting[client]
+            self._waiting -= Counter((client,))
 
 
-def _busy(message: str) -> Refused:
-    return Refused(503, "SERVER_BUSY", message, RETRY_AFTER)
+def _busy(message: str) -> Refusal:
+    return Refusal(503, "SERVER_BUSY", message, RETRY_AFTER)

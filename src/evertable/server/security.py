@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import hmac
 import re
-import secrets
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from evertable.config.server import Server, is_loopback, origin
-from evertable.errors import ConfigError
+from evertable.config.server import is_loopback, origin
 from evertable.protocol.frames import BEARER, SUBPROTOCOL
 
 OPEN = ("/healthz", "/readyz")  # without a token, for monitoring
@@ -33,14 +31,12 @@ _WRONG = "The token is wrong. Send the value that EVERTABLE_TOKEN or server.toke
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
 
 
-@dataclass(frozen=True)
-class Refusal:
+class Refusal(Exception):  # noqa: N818 - it is a response, not a failure
     """Why a request is refused; ``condition`` is stable, ``message`` is for people."""
 
-    status: int
-    condition: str
-    message: str
-    headers: tuple[tuple[str, str], ...] = ()
+    def __init__(self, status: int, condition: str, message: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status, self.condition, self.message, self.headers = status, condition, message, headers
 
 
 @dataclass(frozen=True)
@@ -86,25 +82,13 @@ class RequestHead:
         return self.method == "OPTIONS" and bool(self.all("origin") and self.all("access-control-request-method"))
 
 
-def make_token() -> str:
-    """Returns a random token."""
-    return secrets.token_urlsafe(32)
-
-
-def check_exposure(settings: Server) -> None:
-    """Raises ConfigError if other machines could reach a server without a token."""
-    if settings.token is None and not is_loopback(settings.host):
-        problem = f"server.host: {settings.host} needs a token, or everyone who can reach it could read all tables"
-        raise ConfigError("The server does not start.", [problem], "Set EVERTABLE_TOKEN, or listen on 127.0.0.1.")
-
-
 class AccessRules:
-    """The access rules of one server. ``public`` paths need no token; one that ends in ``/`` includes all below it."""
+    """The access rules of one server. ``public`` paths need no token."""
 
     def __init__(self, token: SecretStr | None = None, origins: Iterable[str] = (), public: Iterable[str] = ()) -> None:
         self._token = None if token is None else token.get_secret_value().encode()
         self._origins = frozenset(origins)
-        self._public = (*OPEN, *public)
+        self._public = {*OPEN, *public}
 
     def refusal(self, request: RequestHead) -> Refusal | None:
         """Returns why a request is refused; None if it is allowed."""
@@ -121,14 +105,7 @@ class AccessRules:
         return origin_sent if origin_sent in self._origins and not _is_own(origin_sent, request) else None
 
     def _is_public(self, request: RequestHead) -> bool:
-        return (
-            request.method in SAFE
-            and not request.websocket
-            and any(
-                request.path == path or (path.endswith("/") and path != "/" and request.path.startswith(path))
-                for path in self._public
-            )
-        )
+        return request.method in SAFE and not request.websocket and request.path in self._public
 
     def _wrong_host(self, request: RequestHead) -> Refusal | None:
         if self._token is not None or request.to_loopback:
@@ -160,7 +137,7 @@ class AccessRules:
             wanted = urlsafe_b64encode(self._token).rstrip(b"=")
             offers = (offer for offer in request.subprotocols if offer.startswith(BEARER))
             shown += [(offer.removeprefix(BEARER).encode("latin-1").rstrip(b"="), wanted) for offer in offers]
-        challenge = (("WWW-Authenticate", "Bearer"),)
+        challenge = {"WWW-Authenticate": "Bearer"}
         if not shown:
             return Refusal(401, "TOKEN_MISSING", "Send the token as 'Authorization: Bearer <token>'.", challenge)
         if len(shown) > 1 or not _equal(*shown[0]):

@@ -1,7 +1,8 @@
 """A viewer's socket: reads its requests, and sends updates of its subscriptions as fast as the viewer takes them.
 
 No frames are queued for a slow viewer. The socket remembers which subscriptions have an update, and builds a frame only
-when it can be sent; that frame then has everything that changed in between.
+when it can be sent; that frame then has everything that changed in between. ASGI would want it earlier, and would wrap,
+decode, encode and queue it; so frames go straight to the connection, which offers itself as an ASGI extension.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Protocol
 
 import structlog
 from starlette.types import Receive, Scope, Send
@@ -36,16 +38,29 @@ from evertable.protocol.frames import (
     Unsubscribe,
     parse,
 )
-from evertable.server.frame_writer import CLOSE_S, FrameWriter, frame_writer
 from evertable.server.refusals import response_to
 from evertable.server.security import Refusal
 from evertable.views.query import Query
 from evertable.views.view import View
 
+EXTENSION = "evertable.wire"
+"""The ASGI extension that is the connection's ``FrameWriter``."""
+CLOSE_S = 5.0
+"""A viewer has so long to take the end of a connection; then it is cut."""
 MAX_REPLACED_VIEWS = 8
 """Views without a page that a subscription can return to, one after the other."""
 
 log = structlog.get_logger()
+
+
+class FrameWriter(Protocol):
+    """Sends the frames of one connection."""
+
+    async def drain(self) -> None:
+        """Returns when the viewer can take a frame; raises OSError if it is gone."""
+
+    async def write(self, start: bytes, rest: bytes = b"") -> None:
+        """Sends a frame that consists of these two parts."""
 
 
 class Sockets:
@@ -64,18 +79,14 @@ class Sockets:
         """The number of sockets whose viewer does not take what was sent."""
         return sum(socket.sending for socket in tuple(self._open))
 
-    @property
-    def pending(self) -> int:
-        """The number of subscriptions with an update that has not been sent."""
-        return sum(socket.pending for socket in tuple(self._open))
-
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if len(self._open) >= self._max:
             message = f"{self._max} viewers are connected, which is the limit. Try again later."
             await response_to(Refusal(503, "TOO_MANY_SOCKETS", message))(scope, receive, send)
             return
         address = scope.get("client")
-        socket = Socket(self._hub, receive, send, frame_writer(scope, send), address[0] if address else None)
+        writer = scope["extensions"][EXTENSION]
+        socket = Socket(self._hub, receive, send, writer, address[0] if address else None)
         self._open.add(socket)
         try:
             await socket.run()
@@ -96,10 +107,6 @@ class Socket:
         self._subscriptions: dict[str, tuple[Subscription, LiveView]] = {}
         self._pending: dict[Subscription, None] = {}  # in order of arrival
         self._has_pending = asyncio.Event()
-
-    @property
-    def pending(self) -> int:
-        return len(self._pending)
 
     async def run(self) -> None:
         if (await self._receive())["type"] != "websocket.connect":

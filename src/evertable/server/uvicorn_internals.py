@@ -24,10 +24,10 @@ from websockets.server import ServerProtocol
 from websockets.typing import StatusLike
 
 from evertable.server.bad_requests import report_junk
-from evertable.server.frame_writer import CLOSE_S, EXTENSION
 from evertable.server.middleware import HEADERS
 from evertable.server.refusals import response_to
 from evertable.server.security import Refusal
+from evertable.server.socket import CLOSE_S, EXTENSION
 
 HEAD_S = 20.0
 """A connection has so long to send the head of a request, from its start or from the last answer; then it is cut."""

@@ -6,14 +6,14 @@ import gzip
 import mimetypes
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 
-from evertable.web import FILES, INDEX, is_built
+from evertable import web
 
 NONCE = "EVERTABLE_NONCE"
 """Placeholder in the page for the nonce of its content security policy."""
@@ -28,30 +28,20 @@ _MIN_COMPRESSED = 1024  # bytes
 _Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def page_routes(folder: Path = FILES) -> list[BaseRoute]:
-    """Returns the routes of the page in ``folder``; if it is not built, ``/`` explains how to build it."""
-    if not is_built(folder):
+def page_routes() -> list[Route]:
+    """Returns the routes of the page; if it is not built, ``/`` explains how to build it.
+
+    They need no token, because people enter theirs on the page.
+    """
+    folder = web.FILES
+    index = folder / web.INDEX
+    if not web.is_built():
         return [Route("/", _not_built)]
-    index = folder / INDEX
     files = (path for path in sorted(folder.rglob("*")) if path.is_file() and path != index)
     return [
         Route("/", _page(index)),
         *(Route(f"/{path.relative_to(folder).as_posix()}", _file(path)) for path in files),
     ]
-
-
-def paths_of(routes: Sequence[BaseRoute]) -> list[str]:
-    """Returns the paths of routes; they need no token, because people enter theirs on the page."""
-    return [route.path for route in routes if isinstance(route, Route)]
-
-
-def policy(nonce: str) -> str:
-    """Returns the page's policy: only its own files and server, and inline code only with the nonce."""
-    return (
-        f"default-src 'self'; script-src 'self' 'nonce-{nonce}'; style-src 'self' 'nonce-{nonce}'; "
-        "img-src 'self' data:; font-src 'self' data:; "  # the grid's icons
-        "object-src 'none'; base-uri 'self'; form-action 'none'; frame-ancestors 'none'"
-    )
 
 
 async def _not_built(_request: Request) -> Response:
@@ -63,7 +53,12 @@ def _page(index: Path) -> _Endpoint:
 
     async def page(_request: Request) -> Response:
         nonce = secrets.token_urlsafe(16)
-        headers = {"Content-Security-Policy": policy(nonce), "Cache-Control": "no-store"}
+        policy = (  # only its own files and server, and inline code only with the nonce
+            f"default-src 'self'; script-src 'self' 'nonce-{nonce}'; style-src 'self' 'nonce-{nonce}'; "
+            "img-src 'self' data:; font-src 'self' data:; "  # the grid's icons
+            "object-src 'none'; base-uri 'self'; form-action 'none'; frame-ancestors 'none'"
+        )
+        headers = {"Content-Security-Policy": policy, "Cache-Control": "no-store"}
         return Response(text.replace(NONCE, nonce), headers=headers, media_type="text/html")
 
     return page

@@ -6,6 +6,5 @@ FILES = Path(__file__).parent / "files"
 INDEX = "index.html"
 
 
-def is_built(folder: Path | None = None) -> bool:
-    """Whether the page is there to be served."""
-    return ((folder or FILES) / INDEX).is_file()
+def is_built() -> bool:
+    return (FILES / INDEX).is_file()

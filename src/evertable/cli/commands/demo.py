@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import secrets
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -40,7 +41,6 @@ def demo(
     from evertable.config.models import Logging
     from evertable.demo import DemoEnvironment
     from evertable.demo.welcome import Welcome
-    from evertable.server.security import make_token
 
     configure_logging(Logging())
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -57,7 +57,7 @@ def demo(
                 else f"Using the records in {environment.folder}"
             )
             typer.echo(f"Kafka listens on {environment.broker.bootstrap}. {records}. Starting Spark …")
-            token = make_token()
+            token = secrets.token_urlsafe(32)
             urls: list[str] = []
             application = Application(environment.config(port, token), folder=environment.folder, on_up=urls.append)
 
