@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 from evertable.protocol.page import Row
 from evertable.schema.columns import Column, ColumnType, Kind
+
+T = TypeVar("T")
 
 
 def from_json(column: ColumnType, value: Any) -> Any:
@@ -28,19 +30,16 @@ def rows_from_json(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> 
     return list(zip(*values, strict=True))
 
 
-def _time(text: str) -> datetime | str:
-    """Returns a time in UTC; text if the year is before 1 or after 9999, which datetime does not support."""
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        return text
+def _or_text(parse: Callable[[str], T]) -> Callable[[str], T | str]:
+    """Leaves texts as they are if their year is before 1 or after 9999, which Python does not support."""
 
+    def decode(text: str) -> T | str:
+        try:
+            return parse(text)
+        except ValueError:
+            return text
 
-def _day(text: str) -> date | str:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        return text
+    return decode
 
 
 _DECODERS: Mapping[Kind, Callable[[Any], Any]] = {
@@ -48,6 +47,6 @@ _DECODERS: Mapping[Kind, Callable[[Any], Any]] = {
     Kind.FLOAT: float,
     Kind.DOUBLE: float,
     Kind.DECIMAL: Decimal,
-    Kind.DATE: _day,
-    Kind.TIMESTAMP: _time,
+    Kind.DATE: _or_text(date.fromisoformat),
+    Kind.TIMESTAMP: _or_text(datetime.fromisoformat),
 }

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import IntEnum
 from typing import Any, Final
 
@@ -92,11 +91,18 @@ def parse(text: str) -> Request:
         raise BadFrameError("not an object")
     if "type" not in frame:
         raise BadFrameError("'type' is missing")
-    kind = frame.pop("type")
-    make = _REQUESTS.get(kind) if type(kind) is str else None
-    if make is None:
-        raise BadFrameError(f"unknown type {_short_json(kind)}")
-    request = make(frame)
+    request: Request  # what the requests do not take from the frame is unknown
+    match kind := frame.pop("type"):
+        case "subscribe":
+            request = Subscribe(_id(frame), _text(frame, "table"), _integer(frame, "tag", 0), _view(frame))
+        case "view":
+            request = ChangeView(_id(frame), _integer(frame, "tag", 0), _view(frame))
+        case "unsubscribe":
+            request = Unsubscribe(_id(frame))
+        case "ping":
+            request = Ping(_integer(frame, "tag", 0))
+        case _:
+            raise BadFrameError(f"unknown type {_short_json(kind)}")
     if frame:
         raise BadFrameError(f"unknown field {_short_json(next(iter(frame)))} in {kind}")
     return request
@@ -104,45 +110,16 @@ def parse(text: str) -> Request:
 
 def encode(request: Request) -> str:
     """Returns the text frame of a request, with every field."""
-    frame: dict[str, Any]
-    match request:
-        case Subscribe(id=name, table=table, tag=tag, view=view):
-            frame = {"type": "subscribe", "id": name, "table": table, "tag": tag, "view": _view_json(view)}
-        case ChangeView(id=name, tag=tag, view=view):
-            frame = {"type": "view", "id": name, "tag": tag, "view": _view_json(view)}
-        case Unsubscribe(id=name):
-            frame = {"type": "unsubscribe", "id": name}
-        case Ping(tag=tag):
-            frame = {"type": "ping", "tag": tag}
+    frame = {"type": _TYPES[type(request)], **asdict(request)}
+    if "view" in frame:
+        frame["view"]["newestFirst"] = frame["view"].pop("newest_first")
     return orjson.dumps(frame).decode()
 
 
-# Each of these functions removes the fields it knows from the frame, so that unknown ones remain. They compare types
-# instead of calling isinstance, for which a boolean is an integer.
+_TYPES = {Subscribe: "subscribe", ChangeView: "view", Unsubscribe: "unsubscribe", Ping: "ping"}
 
 
-def _subscribe(frame: dict[str, Any]) -> Subscribe:
-    return Subscribe(_id(frame), _text(frame, "table"), _integer(frame, "tag", 0), _view(frame))
-
-
-def _change_view(frame: dict[str, Any]) -> ChangeView:
-    return ChangeView(_id(frame), _integer(frame, "tag", 0), _view(frame))
-
-
-def _unsubscribe(frame: dict[str, Any]) -> Unsubscribe:
-    return Unsubscribe(_id(frame))
-
-
-def _ping(frame: dict[str, Any]) -> Ping:
-    return Ping(_integer(frame, "tag", 0))
-
-
-_REQUESTS: Mapping[str, Callable[[dict[str, Any]], Request]] = {
-    "subscribe": _subscribe,
-    "view": _change_view,
-    "unsubscribe": _unsubscribe,
-    "ping": _ping,
-}
+# Types are compared, because for isinstance a boolean is an integer.
 
 
 def _view(frame: dict[str, Any]) -> View:
@@ -160,17 +137,6 @@ def _view(frame: dict[str, Any]) -> View:
     if view:
         raise BadFrameError(f"unknown field {_short_json(next(iter(view)))} in view")
     return parsed
-
-
-def _view_json(view: View) -> dict[str, Any]:
-    return {
-        "columns": view.columns,
-        "sort": view.sort,
-        "filter": view.filter,
-        "offset": view.offset,
-        "limit": view.limit,
-        "newestFirst": view.newest_first,
-    }
 
 
 def _id(frame: dict[str, Any]) -> str:
