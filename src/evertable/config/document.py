@@ -38,108 +38,88 @@ _SYNTAX = (  # PyYAML's messages and ours; its own may quote the text
 
 @dataclass
 class Document:
-    """The content of a YAML text, the line of every value (by dotted path), and the problems in it."""
+    """The content of a YAML text, the line of every value (by dotted path), and the problems in it.
+
+    PyYAML's nodes are read without its constructors, as those would interpret the scalars.
+    """
 
     data: Data = None
     lines: dict[str, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    _nodes: int = 0
 
-
-def parse(text: str) -> Document:
-    """Parses the only document in ``text``; reports problems instead of raising."""
-    if (at := text.find(BOM, 1)) > 0:  # some editors write one as the first character, which is allowed
-        line = text.count("\n", 0, at) + 1
-        return Document(
-            problems=[Problem((), f"line {line}: has a byte order mark (BOM), which is invisible; delete it")]
-        )
-    try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        return _Reading().read(node)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "the file"
-        return Document(problems=[Problem((), f"{where}: not valid YAML: {_explained(error)}")])
-    except yaml.reader.ReaderError:
-        return Document(problems=[Problem((), "not valid YAML: it contains a character that is not allowed")])
-    except RecursionError:
-        return Document(problems=[Problem((), "not valid YAML: it is nested too deeply")])
-
-
-def _explained(error: yaml.MarkedYAMLError) -> str:
-    message = f"{error.context or ''} {error.problem or ''}"
-    return next((words for marker, words in _SYNTAX if marker in message), "it cannot be parsed from here on")
-
-
-class _TooMuchError(Exception):
-    """The document expands to more than any configuration needs."""
-
-
-class _Reading:
-    """Walks over PyYAML's nodes. PyYAML's constructors are not used, as they would interpret the scalars."""
-
-    def __init__(self) -> None:
-        self.document = Document()
-        self.nodes = 0
-
-    def read(self, root: yaml.Node | None) -> Document:
-        try:
-            self.document.data = None if root is None else self._value(root, ())
-        except _TooMuchError:
-            what = "the YAML is too large or too deep; does an alias contain itself?"
-            self.document.problems.append(Problem((), what))
-        return self.document
-
-    def _value(self, node: yaml.Node, path: tuple[str, ...]) -> Data:
-        self.nodes += 1
-        if self.nodes > MAX_NODES or len(path) > MAX_DEPTH:
-            raise _TooMuchError
-        self.document.lines[dotted(path)] = node.start_mark.line + 1
+    def read(self, node: yaml.Node, path: tuple[str, ...] = ()) -> Data:
+        """Returns what a node and those below it hold; RecursionError if there is no end of them."""
+        self._nodes += 1
+        if self._nodes > MAX_NODES or len(path) > MAX_DEPTH:
+            raise RecursionError
+        self.lines[dotted(path)] = node.start_mark.line + 1
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
-            return [self._value(item, (*path, str(index))) for index, item in enumerate(node.value)]
+            return [self.read(item, (*path, str(index))) for index, item in enumerate(node.value)]
         assert isinstance(node, yaml.ScalarNode)  # noqa: S101 - YAML has no fourth kind
-        return self._scalar(node, path)
-
-    def _scalar(self, node: yaml.ScalarNode, path: tuple[str, ...]) -> Data:
-        plain = node.style is None
-        if plain and node.value in _NULLS and node.tag != _TEXT:
+        if node.style is None and node.value in _NULLS and node.tag != _TEXT:
             return None
         if not node.tag.startswith("!"):
             return str(node.value)
-        self.document.problems.append(
-            Problem(path, "tags (!…) are not supported; a text that begins with ! needs quotes")
-        )
+        self.problems.append(Problem(path, "tags (!…) are not supported; a text that begins with ! needs quotes"))
         return None
 
     def _mapping(self, node: yaml.MappingNode, path: tuple[str, ...]) -> Data:
         merged: dict[str, Data] = {}
         own: dict[str, Data] = {}
-        for key, value in self._pairs(node, path):
-            name = str(key.value)
-            if key.tag == _MERGE:
-                for mapping in self._merged(value, path):
-                    merged = mapping | merged  # of several, the first one counts
+        for key, value in node.value:
+            name, line = str(key.value), key.start_mark.line + 1
+            if not isinstance(key, yaml.ScalarNode):
+                what = f"line {line}: a list or a mapping cannot be a name; ${{VAR}} needs quotes"
+                self.problems.append(Problem(path, what))
+            elif key.tag == _MERGE:
+                found = self.read(value, path)
+                for mapping in found if isinstance(found, list) else [found]:
+                    if isinstance(mapping, dict):
+                        merged = mapping | merged  # of several, the first one counts
+                    else:
+                        self.problems.append(Problem(path, "'<<' takes a mapping, or a list of them"))
             elif name in own:
-                first = self.document.lines[dotted((*path, name))]
-                what = f"is given twice, in lines {first} and {key.start_mark.line + 1}"
-                self.document.problems.append(Problem((*path, name), what))
+                what = f"is given twice, in lines {self.lines[dotted((*path, name))]} and {line}"
+                self.problems.append(Problem((*path, name), what))
             else:
-                own[name] = self._value(value, (*path, name))
+                own[name] = self.read(value, (*path, name))
         return merged | own
 
-    def _pairs(self, node: yaml.MappingNode, path: tuple[str, ...]) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]:
-        for key, value in node.value:
-            if isinstance(key, yaml.ScalarNode):
-                yield key, value
-            else:
-                what = f"line {key.start_mark.line + 1}: a list or a mapping cannot be a name; ${{VAR}} needs quotes"
-                self.document.problems.append(Problem(path, what))
 
-    def _merged(self, node: yaml.Node, path: tuple[str, ...]) -> Iterator[dict[str, Data]]:
-        found = self._value(node, path)
-        for mapping in found if isinstance(found, list) else [found]:
-            if isinstance(mapping, dict):
-                yield mapping
-            else:
-                self.document.problems.append(Problem(path, "'<<' takes a mapping, or a list of them"))
+def parse(text: str) -> Document:
+    """Parses the only document in ``text``; reports problems instead of raising."""
+    document = Document()
+    if (at := text.find(BOM, 1)) > 0:  # some editors write one as the first character, which is allowed
+        what = f"line {text.count(chr(10), 0, at) + 1}: has a byte order mark (BOM), which is invisible; delete it"
+        return Document(problems=[Problem((), what)])
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        document.data = None if node is None else document.read(node)
+        return document
+    except yaml.MarkedYAMLError as error:
+        mark, message = error.problem_mark or error.context_mark, f"{error.context or ''} {error.problem or ''}"
+        where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "the file"
+        words = next((words for marker, words in _SYNTAX if marker in message), "it cannot be parsed from here on")
+        what = f"{where}: not valid YAML: {words}"
+    except yaml.reader.ReaderError:
+        what = "not valid YAML: it contains a character that is not allowed"
+    except RecursionError:
+        what = "the YAML is too large or nested too deeply; does an alias contain itself?"
+    document.problems.append(Problem((), what))
+    return document
+
+
+def texts(data: Data, at: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yields every text in ``data``, with its path."""
+    match data:
+        case str():
+            yield at, data
+        case dict():
+            for name, value in data.items():
+                yield from texts(value, (*at, name))
+        case list():
+            for index, item in enumerate(data):
+                yield from texts(item, (*at, str(index)))

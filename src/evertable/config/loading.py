@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from evertable.config import checks, document
-from evertable.config.document import Data
-from evertable.config.environment import PREFIX, EnvironmentOverlay
+from evertable.config.document import Data, texts
+from evertable.config.environment import PREFIX, overlay
 from evertable.config.expansion import Expansion
 from evertable.config.models import Config, Draft
-from evertable.config.structure import FIELDS, PROPERTIES, known_keys
+from evertable.config.structure import PROPERTIES, known_keys, matches
 from evertable.errors import ConfigError
 from evertable.problems import NOT_SHOWN, Problem, dotted, problems_of, touches
 from evertable.secrets import MASK, SecretText, is_secret
@@ -82,46 +82,39 @@ class _Loading:
         self.problems: list[Problem] = []
         self.origins: dict[str, str] = {}
         self.secrets: dict[str, str] = {}  # dotted path → the value that must not be shown
-        self.plaintext_secrets: tuple[tuple[str, ...], ...] = ()  # paths of secrets in the file itself
 
     def config(self, text: str) -> Config:
-        data = self._data(text)
+        read = document.parse(text)
+        data = self._data(read)
         config: Config | None = None
         try:
             config = Config.model_validate(data, context={"folder": self.folder})
         except ValidationError as error:
-            self.problems += self._from_models(error, data)
+            draft = Draft.model_validate(checks.with_defaults(data))
+            found = problems_of(error, known_keys, self.secrets) + checks.disagreements(draft)
+            already = {problem.where for problem in self.problems}  # where expansion failed, more problems mean nothing
+            self.problems += [problem for problem in dict.fromkeys(found) if problem.where not in already]
         if config is None or self.problems:
             raise self._error() from None  # the cause would contain the values
         config._path = self.path
         config._secret_paths = frozenset(self.secrets)
-        config._plaintext_secrets = self.plaintext_secrets
+        config._plaintext_secrets = tuple(path for path, text in texts(read.data) if _is_plaintext_secret(path, text))
         return config
 
-    def _data(self, text: str) -> dict[str, Data]:
-        read = document.parse(text)
+    def _data(self, read: document.Document) -> dict[str, Data]:
+        """Returns the document's data with references expanded and variables laid over it."""
         self.problems += read.problems
-        self.origins |= {where: f"line {line}" for where, line in read.lines.items()}
-        if read.data is not None and not isinstance(read.data, dict):
+        if not isinstance(read.data, dict | None):
             self.problems.append(Problem((), "the file must be a mapping (kafka: …, sources: …)"))
         if not isinstance(read.data, dict) and self.problems:
             raise self._error()
-        self.plaintext_secrets = tuple(_plaintext_secrets(read.data))
         expansion = Expansion(self.env, self.folder)
         expanded = expansion.expand(read.data or {})
-        overlay = EnvironmentOverlay(FIELDS, PROPERTIES)
-        data = overlay.apply(expanded if isinstance(expanded, dict) else {}, self.env)
-        self.problems += expansion.problems + overlay.problems
-        self.origins |= overlay.origins
-        self.secrets = {dotted(path): value for path, value in _secrets(data)}
+        self.problems += expansion.problems
+        data, variables = overlay(expanded if isinstance(expanded, dict) else {}, self.env, self.problems)
+        self.origins = {where: f"line {line}" for where, line in read.lines.items()} | variables
+        self.secrets = {dotted(path): text for path, text in texts(data) if isinstance(text, SecretText)}
         return data
-
-    def _from_models(self, error: ValidationError, data: Mapping[str, Data]) -> list[Problem]:
-        """Returns pydantic's problems, and those between the sections that are valid by themselves."""
-        already = {problem.where for problem in self.problems}  # where expansion failed, further problems mean nothing
-        draft = Draft.model_validate(checks.with_defaults(data))
-        found = problems_of(error, known_keys, self.secrets) + checks.disagreements(draft)
-        return [problem for problem in dict.fromkeys(found) if problem.where not in already]
 
     def _error(self) -> ConfigError:
         name = str(self.path) if self.path is not None else "The configuration from the environment"
@@ -139,24 +132,7 @@ class _Loading:
         return text
 
 
-def _plaintext_secrets(data: Data, at: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yields the paths of properties in the file that are probably secret."""
-    if isinstance(data, dict):
-        for name, value in data.items():
-            yield from _plaintext_secrets(value, (*at, name))
-    elif isinstance(data, str) and data and "${" not in data:
-        own = [at[index + 1 :] for index, part in enumerate(at) if part in ("kafka", "spark")]
-        if own and is_secret(".".join(own[0])):
-            yield at
-
-
-def _secrets(data: Data, at: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
-    match data:
-        case SecretText():
-            yield at, str(data)
-        case dict():
-            for name, value in data.items():
-                yield from _secrets(value, (*at, name))
-        case list():
-            for index, item in enumerate(data):
-                yield from _secrets(item, (*at, str(index)))
+def _is_plaintext_secret(path: tuple[str, ...], text: str) -> bool:
+    """Returns whether a text in the file is a property that is probably secret."""
+    names = [path[len(section) :] for section in PROPERTIES if matches(path[: len(section)], section)]
+    return bool(text) and "${" not in text and any(is_secret(".".join(name)) for name in names)

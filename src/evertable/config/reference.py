@@ -35,7 +35,7 @@ def updated(page: str) -> str:
 
 
 def _sections() -> Iterator[str]:
-    listed = [(path, info) for path, info in fields() if path != ("sources", ANY, "name")]
+    listed = list(fields())
     yield "### At the top\n"
     yield _keys((path, info) for path, info in listed if len(path) == 1)
     for path, info in listed:

@@ -18,8 +18,10 @@ ANY = "*"  # stands for the name of a source
 
 
 def fields(model: type[Section] = Config, at: Path = ()) -> Iterator[tuple[Path, FieldInfo]]:
-    """Yields every field, sections before their content."""
+    """Yields every field that can be set, sections before their content."""
     for name, info in model.model_fields.items():
+        if info.exclude:  # the name of a source
+            continue
         yield (*at, name), info
         for inner, below in sections_of(info.annotation):
             yield from fields(inner, (*at, name, *below))
@@ -54,12 +56,10 @@ FIELDS: list[Path] = [
 PROPERTIES: list[Path] = [path for path, info in fields() if holds_properties(info.annotation)]
 
 
+def matches(path: Path, pattern: Path) -> bool:
+    return len(path) == len(pattern) and all(want in (ANY, part) for part, want in zip(path, pattern, strict=True))
+
+
 def known_keys(path: Path) -> list[str]:
     """Returns the keys that the section at ``path`` may have."""
-    return [
-        known[-1]
-        for known in FIELDS
-        if len(known) == len(path) + 1
-        and all(want in (ANY, part) for part, want in zip(path, known, strict=False))
-        and known != ("sources", ANY, "name")
-    ]
+    return [known[-1] for known in FIELDS if matches(path, known[:-1])]
