@@ -181,7 +181,7 @@ def broker_behind_proxy(data_dir: Path | None = None) -> Iterator[tuple[Embedded
 
     Clients of ``proxy.bootstrap`` never leave the proxy. ``broker.bootstrap`` goes past it, for a test's own clients.
     """
-    direct, behind, controller = _distinct_ports(3)
+    direct, behind, controller = distinct_ports(3)
     with Proxy(behind) as proxy:
         addresses = {"PLAINTEXT": direct, "PROXIED": behind, "CONTROLLER": controller}
         advertised = {"PLAINTEXT": direct, "PROXIED": proxy.port}
@@ -200,7 +200,8 @@ def _listeners(by_name: dict[str, int]) -> str:
     return ",".join(f"{name}://{HOST}:{port}" for name, port in by_name.items())
 
 
-def _distinct_ports(count: int) -> list[int]:
+def distinct_ports(count: int) -> list[int]:
+    """Returns free ports for a broker."""
     found: set[int] = set()
     while len(found) < count:
         found.add(ports.choose(HOST))

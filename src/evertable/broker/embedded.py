@@ -17,9 +17,8 @@ from confluent_kafka.admin import AdminClient
 from evertable.broker import ports
 from evertable.broker.folder import DataFolder
 from evertable.broker.process import SupervisedProcess
-from evertable.broker.security import Security
 from evertable.broker.settings import HOST, server_properties
-from evertable.errors import BrokerError
+from evertable.errors import BrokerError, PortInUseError
 from evertable.install.jars import jar_paths
 from evertable.install.java import find_java
 
@@ -38,8 +37,7 @@ class EmbeddedBroker:
 
     Without a port it takes a free one, without a data folder a temporary one that ``stop`` removes. ``start`` after
     ``stop`` or ``kill`` keeps the port, and after ``kill`` or with a data folder also the records. ``properties``
-    are Kafka's (``{"auto.create.topics.enable": "true"}``). ``security`` adds secured listeners on further ports. The
-    broker never outlives the process that started it.
+    are Kafka's (``{"auto.create.topics.enable": "true"}``). The broker never outlives the process that started it.
     """
 
     def __init__(
@@ -47,11 +45,8 @@ class EmbeddedBroker:
         port: int = 0,
         data_dir: str | Path | None = None,
         properties: Mapping[str, str] | None = None,
-        security: Security | None = None,
     ) -> None:
         self._port = port
-        self._security = security
-        self._secured: dict[str, int] = {}
         self._data_dir = Path(data_dir).absolute() if data_dir is not None else None
         self._properties = dict(properties or {})
         self._folder: DataFolder | None = None
@@ -64,12 +59,6 @@ class EmbeddedBroker:
         if not self._port:
             raise BrokerError("The broker has no port until it is started.", "Call start() first.")
         return f"{HOST}:{self._port}"
-
-    def secured(self, listener: str) -> str:
-        """Returns the value of ``bootstrap.servers`` for a secured listener."""
-        if listener not in self._secured:
-            raise BrokerError(f"The broker has no listener '{listener}', or is not started.", "Call start() first.")
-        return f"{HOST}:{self._secured[listener]}"
 
     @property
     def pid(self) -> int:
@@ -135,25 +124,20 @@ class EmbeddedBroker:
                 what = "did not answer in time" if self._process.running else "ended while it was starting"
                 raise BrokerError(f"The broker {what}. The end of its log:\n{folder.log_tail()}")
             self.kill()
-            self._secured = {}
-        raise ports.in_use(HOST, port)
+        step = "Stop what listens there, or choose another port for Kafka (0 takes a free one)."
+        raise PortInUseError(f"Port {port} is in use on {HOST}.", step)
 
     def _launch(self, port: int, folder: DataFolder) -> tuple[SupervisedProcess, str]:
         """Starts the JVM on a folder that no other broker uses; returns the process and the cluster's id."""
-        security = self._security
-        if security is not None and not self._secured:
-            self._secured = {name: ports.choose(HOST, besides=port) for name in security.listeners}
         lock = folder.lock()
         try:
             cluster = folder.format()
             controller = ports.choose(HOST, besides=port)
-            settings = server_properties(port, controller, folder.kafka, self._properties, security, self._secured)
-            folder.properties.write_text(settings)
+            folder.properties.write_text(server_properties(port, controller, folder.kafka, self._properties))
             folder.clear_log()  # an error must quote the log of this start
             classpath = os.pathsep.join(map(str, jar_paths("broker")))
             command = [str(find_java().executable), *_JVM, "-cp", classpath]
             command += [f"-Dlog4j2.configurationFile={_LOG4J.as_uri()}", f"-Devertable.broker.logs={folder.logs}"]
-            command += security.java_options() if security else []
             command += ["kafka.Kafka", str(folder.properties)]
             leftover = folder.root if self._data_dir is None else None
             return SupervisedProcess(command, folder.console, leftover, keep_open=[lock]), cluster

@@ -6,7 +6,7 @@ import errno
 import random
 import socket
 
-from evertable.errors import BrokerError, PortInUseError
+from evertable.errors import BrokerError
 
 # Below the range that kernels use for outgoing connections (32768 and up): while the broker is down, one of its own
 # clients could otherwise get the broker's port, or even connect to itself.
@@ -23,11 +23,6 @@ def is_free(host: str, port: int) -> bool:
                 return False
             raise BrokerError(f"Port {port} cannot be used on {host}: {error}.", "Choose another port.") from error
     return True
-
-
-def in_use(host: str, port: int) -> PortInUseError:
-    step = "Stop what listens there, or choose another port for Kafka (0 takes a free one)."
-    return PortInUseError(f"Port {port} is in use on {host}.", step)
 
 
 def choose(host: str, *, besides: int = 0) -> int:

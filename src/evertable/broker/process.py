@@ -21,30 +21,23 @@ class SupervisedProcess:
 
         The files in ``keep_open`` stay open for as long as the command runs.
         """
-        orders, send = os.pipe()
-        pid_reader, pid_writer = os.pipe()
         wrapper = [sys.executable, "-I", "-S", supervisor.__file__, str(os.getpid()), str(leftover or "-")]
-        try:
-            with output.open("wb") as file:
-                self._supervisor = subprocess.Popen(
-                    [*wrapper, *command],
-                    stdin=orders,
-                    stdout=pid_writer,
-                    stderr=file,
-                    pass_fds=keep_open,
-                    env=child_environment(),
-                    cwd=output.parent,  # where a crashing JVM leaves its report
-                    start_new_session=True,  # Ctrl-C is for the owner, which then stops it cleanly
-                )
-        except BaseException:
-            os.close(send)
-            os.close(pid_reader)
-            raise
-        finally:
-            os.close(orders)
-            os.close(pid_writer)
-        self._orders = os.fdopen(send, "wb", buffering=0)
-        with os.fdopen(pid_reader, "rb") as written:  # the supervisor writes it, then closes its end
+        with output.open("wb") as file:
+            self._supervisor = subprocess.Popen(
+                [*wrapper, *command],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=file,
+                bufsize=0,
+                pass_fds=keep_open,
+                env=child_environment(),
+                cwd=output.parent,  # where a crashing JVM leaves its report
+                start_new_session=True,  # Ctrl-C is for the owner, which then stops it cleanly
+            )
+        assert self._supervisor.stdin is not None  # noqa: S101 - opened above
+        assert self._supervisor.stdout is not None  # noqa: S101 - opened above
+        self._orders = self._supervisor.stdin
+        with self._supervisor.stdout as written:  # the supervisor writes it, then closes its end
             self.pid = int(written.read() or 0)
 
     @property

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import string
+import struct
 from collections.abc import Mapping
 from pathlib import Path
 
-from evertable.broker.security import Security
-
 HOST = "127.0.0.1"
 NODE_ID = 1
+
+_PLAIN = frozenset(string.ascii_letters + string.digits + ".,-_/@")
 
 _ONE_NODE = {
     "process.roles": "broker,controller",
@@ -40,15 +42,8 @@ _ONE_NODE = {
 }
 
 
-def server_properties(
-    port: int,
-    controller_port: int,
-    log_dir: Path,
-    extra: Mapping[str, str],
-    security: Security | None = None,
-    secured: Mapping[str, int] | None = None,
-) -> str:
-    """Returns the file's text; ``extra`` wins over everything. ``secured`` has the ports of the secured listeners."""
+def server_properties(port: int, controller_port: int, log_dir: Path, extra: Mapping[str, str]) -> str:
+    """Returns the file's text; ``extra`` wins over everything."""
     listener, controller = f"{HOST}:{port}", f"{HOST}:{controller_port}"
     settings = {
         **_ONE_NODE,
@@ -56,21 +51,12 @@ def server_properties(
         "listeners": f"PLAINTEXT://{listener},CONTROLLER://{controller}",
         "advertised.listeners": f"PLAINTEXT://{listener}",
         "log.dirs": str(log_dir),
+        **extra,
     }
-    if security is not None:
-        own = {name: f"{HOST}:{own_port}" for name, own_port in (secured or {}).items()}
-        settings |= security.properties({"PLAINTEXT": listener, "CONTROLLER": controller, **own})
-    settings |= extra
     return "".join(f"{_escape(name)}={_escape(value)}\n" for name, value in settings.items())
 
 
 def _escape(text: str) -> str:
     r"""Escapes a text for java.util.Properties: every character that could be special becomes ``\uXXXX``."""
-    return "".join(char if char.isalnum() and char.isascii() else _units(char) for char in text)
-
-
-def _units(char: str) -> str:
-    if char in ".,-_/@":
-        return char  # frequent and harmless
-    encoded = char.encode("utf-16-be")
-    return "".join(f"\\u{encoded[at : at + 2].hex()}" for at in range(0, len(encoded), 2))
+    units = (unit for (unit,) in struct.iter_unpack(">H", text.encode("utf-16-be")))
+    return "".join(chr(unit) if chr(unit) in _PLAIN else f"\\u{unit:04x}" for unit in units)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,7 @@ from tests.serving.secured.tokens import TokenEndpoint
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
+from evertable.broker.settings import HOST
 from evertable.client import Client
 from evertable.kafka.oauth import OLD_HANDLER
 
@@ -49,6 +50,7 @@ class Secured:
     """The broker, and everything that a client needs to log in."""
 
     broker: EmbeddedBroker
+    ports: Mapping[str, int]
     authority: Authority
     client: Identity
     tokens: TokenEndpoint
@@ -63,9 +65,13 @@ class Secured:
         self.records.fill(names, mark)
         return names
 
+    def address(self, listener: str) -> str:
+        """Returns the value of ``bootstrap.servers`` for a listener."""
+        return f"{HOST}:{self.ports[listener]}"
+
     def kafka(self, listener: str, password: str = PASSWORD) -> dict[str, Any]:
         """Returns the section ``kafka`` of a client of this listener."""
-        shared = {"bootstrap.servers": self.broker.secured(listener), "ssl.ca.location": str(self.authority.ca)}
+        shared = {"bootstrap.servers": self.address(listener), "ssl.ca.location": str(self.authority.ca)}
         login = {"security.protocol": "SASL_SSL", "sasl.username": USER, "sasl.password": password}
         match listener:
             case "certificate":
@@ -104,9 +110,10 @@ class Secured:
         broker.add_incremental_config(ConfigEntry(name, str(identity.both), incremental_operation=operation))
         for answer in self.admin.incremental_alter_configs([broker]).values():
             answer.result()
-        host, _, port = self.broker.secured(listener).partition(":")
         shown = identity.certificate.read_text()
-        wait_until(lambda: ssl.get_server_certificate((host, int(port))).strip() == shown.strip(), "the certificate")
+        wait_until(
+            lambda: ssl.get_server_certificate((HOST, self.ports[listener])).strip() == shown.strip(), "the certificate"
+        )
 
     def allow(self, *rights: Right) -> None:
         for answer in self.admin.create_acls(list(_acls(AclBinding, rights))).values():

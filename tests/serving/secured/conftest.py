@@ -7,11 +7,13 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka.admin import AdminClient
 from tests.certificates import Authority
+from tests.proxy import distinct_ports
 from tests.serving.rig import Records
 from tests.serving.secured.cluster import PASSWORD, TOKEN_LIFE_S, USER, Secured
-from tests.serving.secured.tokens import AUDIENCE, ISSUER, TokenEndpoint
+from tests.serving.secured.listeners import MECHANISMS, java_options, properties
+from tests.serving.secured.tokens import TokenEndpoint
 
-from evertable.broker import EmbeddedBroker, Issuer, Listener, Security
+from evertable.broker import EmbeddedBroker
 
 
 @pytest.fixture(scope="session")
@@ -20,18 +22,16 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
     authority = Authority(folder)
     broker, client = authority.identity("broker"), authority.identity(USER)
     tokens = TokenEndpoint(folder, broker, {USER: PASSWORD}, TOKEN_LIFE_S)
-    mechanisms = {"certificate": None, "plain": "PLAIN", "scram": "SCRAM-SHA-512", "tokens": "OAUTHBEARER"}
-    security = Security(
-        ca=authority.ca,
-        listeners={name: Listener(broker.both, mechanism) for name, mechanism in mechanisms.items()},
-        users={USER: PASSWORD},
-        issuer=Issuer(tokens.keys.as_uri(), ISSUER, AUDIENCE),
-        session_ms=60_000,
-    )
-    changing = {"ssl.allow.san.changes": "true", "ssl.allow.dn.changes": "true"}  # of a listener's certificate
-    with EmbeddedBroker(security=security, properties=changing) as running:
+    names, keys = ("PLAINTEXT", "CONTROLLER", *MECHANISMS), tokens.keys.as_uri()
+    ports = dict(zip(names, distinct_ports(len(names)), strict=True))
+    settings = properties(ports, broker.both, authority.ca, keys, **{USER: PASSWORD})
+    running = EmbeddedBroker(ports["PLAINTEXT"], properties=settings)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JDK_JAVA_OPTIONS", java_options(keys))
+        running.start()
+    with running:
         admin = AdminClient({"bootstrap.servers": running.bootstrap})
-        found = Secured(running, authority, client, tokens, admin, Records(running.bootstrap))
+        found = Secured(running, ports, authority, client, tokens, admin, Records(running.bootstrap))
         found.password(PASSWORD)
         yield found
     tokens.close()

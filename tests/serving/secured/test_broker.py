@@ -11,8 +11,6 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from tests.serving.secured.cluster import TOPIC, Secured
 from tests.waiting import wait_until
 
-from evertable.broker import EmbeddedBroker
-from evertable.errors import BrokerError
 from evertable.kafka.properties import KafkaProperties
 
 LISTENERS = ["certificate", "plain", "scram", "tokens"]
@@ -46,8 +44,3 @@ def test_a_wrong_password_is_rejected(secured: Secured, listener: str) -> None:
     callbacks: dict[str, Any] = {"error_cb": errors.append, "log_level": 0}
     admin = AdminClient({**settings, **callbacks})
     wait_until(lambda: admin.poll(0.1) or any(error.code() == KafkaError._AUTHENTICATION for error in errors))
-
-
-def test_an_unknown_listener() -> None:
-    with pytest.raises(BrokerError, match="no listener 'tokens'"):
-        EmbeddedBroker().secured("tokens")

@@ -161,7 +161,7 @@ def test_a_second_cause_is_reported_during_an_outage(secured: Secured, tmp_path:
     assert "is for another host" in distrusted
     secured.identity("scram", broker.identity("broker"))
     secured.password("wrong")
-    assert seen(2) == [f"Kafka at {secured.broker.secured('scram')} answers again."]
+    assert seen(2) == [f"Kafka at {secured.address('scram')} answers again."]
     secured.password(PASSWORD)
 
 
