@@ -7,8 +7,7 @@ import os
 import re
 import subprocess
 import tempfile
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -66,59 +65,34 @@ def retrieve(
     *,
     transitive: bool = False,
     quick: bool = False,
-    arrived: Callable[[int], None] = lambda _count: None,
     descriptors: Path | None = None,
 ) -> dict[Coordinate, Path]:
     """Downloads jars into a folder, with ``transitive`` also their dependencies, and returns the path of each.
 
     ``quick`` is for callers that verify the jars: it downloads neither poms nor checksums, which is five times as
-    fast. ``arrived`` is called with the number of jars downloaded so far. ``descriptors`` is a folder for Ivy's form of
-    each jar's pom, as ``group/artifact/version/ivy.xml``.
+    fast. ``descriptors`` is a folder for Ivy's form of each jar's pom, as ``group/artifact/version/ivy.xml``.
     """
     with tempfile.TemporaryDirectory(prefix="evertable-ivy-") as scratch:
         module, no_poms = Path(scratch) / "ivy.xml", Path(scratch) / "ivysettings.xml"
         module.write_text(_module(coordinates, transitive=transitive), encoding="utf-8")
         no_poms.write_text(_NO_POMS, encoding="utf-8")
         settings = os.environ.get(SETTINGS_VARIABLE) or (str(no_poms) if quick else None)
+        [ivy] = pyspark_jars().glob("ivy-*.jar")
         command = [str(find_java().executable), "-Xmx256m", "-XX:+UseSerialGC", *_NETWORK]
         command += ["-Divy.checksums="] if quick else []
-        command += ["-cp", str(_ivy_jar()), "org.apache.ivy.Main", "-cache", f"{scratch}/cache"]
+        command += ["-cp", str(ivy), "org.apache.ivy.Main", "-cache", f"{scratch}/cache"]
         command += ["-settings", settings] if settings else []
         command += ["-ivy", str(module), "-confs", "default", "-retrieve", f"{into}/{_PATTERN}"]
         command += ["-ivypattern", f"{descriptors}/{_DESCRIPTOR}"] if descriptors else []
-        code, output = _run(command, arrived)
-    if code != 0:
-        raise _unavailable(coordinates, _reason(output))
-    return {Coordinate(*jar.parent.relative_to(into).parts): jar for jar in sorted(into.glob("*/*/*/*.jar"))}
-
-
-def _run(command: Sequence[str], arrived: Callable[[int], None]) -> tuple[int, list[str]]:
-    output: list[str] = []
-    count = 0
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=child_environment()
-    ) as process:
-        limit = threading.Timer(_TIMEOUT_S, process.kill)
-        limit.start()
         try:
-            for line in process.stdout or ():
-                output.append(line)
-                if "[SUCCESSFUL ]" in line:
-                    count += 1
-                    arrived(count)
-        except BaseException:  # such as Ctrl-C: Ivy must end before the scratch folder is removed
-            process.kill()
-            raise
-        finally:
-            limit.cancel()
-    return process.returncode, output
-
-
-def _ivy_jar() -> Path:
-    found = sorted(pyspark_jars().glob("ivy-*.jar"))
-    if not found:
-        raise SetupError(f"There is no Ivy in {pyspark_jars()}.", "Install pyspark again.")
-    return found[-1]
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False, env=child_environment()
+            )
+        except subprocess.TimeoutExpired as error:
+            raise _unavailable(coordinates, f"Ivy needed more than {_TIMEOUT_S} s") from error
+    if done.returncode != 0:
+        raise _unavailable(coordinates, _reason((done.stdout + done.stderr).splitlines()))
+    return {Coordinate(*jar.parent.relative_to(into).parts): jar for jar in sorted(into.glob("*/*/*/*.jar"))}
 
 
 def _module(coordinates: Sequence[Coordinate], *, transitive: bool) -> str:
@@ -135,12 +109,11 @@ def _module(coordinates: Sequence[Coordinate], *, transitive: bool) -> str:
 
 
 def _unavailable(coordinates: Sequence[Coordinate], reason: str) -> JarsUnavailableError:
-    named = ", ".join(str(one) for one in coordinates[:3]) + (
-        f" and {len(coordinates) - 3} more" if len(coordinates) > 3 else ""
-    )
+    more = f" and {len(coordinates) - 3} more" if len(coordinates) > 3 else ""
+    named = ", ".join(map(str, coordinates[:3])) + more
     return JarsUnavailableError(
         f"Could not fetch {named}: {reason.rstrip('.')}.",
-        f"Check the network. Behind a proxy set JAVA_TOOL_OPTIONS=-Dhttps.proxyHost=…; with a Maven mirror of"
+        "Check the network. Behind a proxy set JAVA_TOOL_OPTIONS=-Dhttps.proxyHost=…; with a Maven mirror of"
         f" your own point {SETTINGS_VARIABLE} at an Ivy settings file. Then run `evertable setup` again.",
     )
 

@@ -52,19 +52,14 @@ def jar_paths(name: SetName, progress: Callable[[str], None] = lambda _line: Non
                 if not _is_complete(jars, home):  # another process may have downloaded them meanwhile
                     progress(f"{name} jars: downloading {len(jars)}")
                     with created_atomically(home) as scratch:
-                        _download(jars, scratch, progress)
+                        _download(jars, scratch)
         _verified.add(home)
     return [home / jar.coordinate.file_name for jar in jars]
 
 
-def _download(jars: list[LockedJar], scratch: Path, progress: Callable[[str], None]) -> None:
+def _download(jars: list[LockedJar], scratch: Path) -> None:
     downloads = scratch / "downloads"
-
-    def arrived(count: int) -> None:
-        if count % 10 == 0 and count < len(jars):
-            progress(f"{jars[0].set_name} jars: {count} of {len(jars)}")
-
-    paths = ivy.retrieve([jar.coordinate for jar in jars], downloads, quick=True, arrived=arrived)
+    paths = ivy.retrieve([jar.coordinate for jar in jars], downloads, quick=True)
     for jar in jars:
         if jar.coordinate not in paths:
             raise JarsUnavailableError(f"Ivy reported success but did not download {jar.coordinate}.")

@@ -37,8 +37,19 @@ class Java:
 
 def find_java() -> Java:
     """Returns the Java to use; a JAVA_HOME that is set but unusable is an error, never ignored."""
-    home = os.environ.get("JAVA_HOME", "")
-    return _find(home, os.environ.get("PATH", ""))
+    if home := os.environ.get("JAVA_HOME"):
+        executable = Path(home).absolute() / "bin" / "java"
+        if not os.access(executable, os.X_OK):
+            raise JavaNotFoundError(f"JAVA_HOME is {home}, but there is no bin/java in it.", "Correct or unset it.")
+        try:
+            return _probe(executable)
+        except JavaTooOldError as error:  # a newer one on PATH does not help
+            step = f"JAVA_HOME points to it: set it to Java {OLDEST} or newer, or unset it to use the one on PATH."
+            raise JavaTooOldError(error.what, step) from None
+    on_path = shutil.which("java")
+    if on_path is None:
+        raise JavaNotFoundError("There is no Java: JAVA_HOME is not set and PATH has no java.", _INSTALL_HINT)
+    return _probe(Path(on_path).absolute())
 
 
 def find_or_install_java(progress: Callable[[str], None]) -> Java:
@@ -49,22 +60,6 @@ def find_or_install_java(progress: Callable[[str], None]) -> Java:
         if os.environ.get("JAVA_HOME") or not _may_install():
             raise
     return _install(progress)
-
-
-def _find(home: str, path: str) -> Java:
-    if home:
-        executable = Path(home).absolute() / "bin" / "java"
-        if not os.access(executable, os.X_OK):
-            raise JavaNotFoundError(f"JAVA_HOME is {home}, but there is no bin/java in it.", "Correct or unset it.")
-        try:
-            return _probe(executable)
-        except JavaTooOldError as error:  # a newer one on PATH does not help
-            step = f"JAVA_HOME points to it: set it to Java {OLDEST} or newer, or unset it to use the one on PATH."
-            raise JavaTooOldError(error.what, step) from None
-    on_path = shutil.which("java", path=path)
-    if on_path is None:
-        raise JavaNotFoundError("There is no Java: JAVA_HOME is not set and PATH has no java.", _INSTALL_HINT)
-    return _probe(Path(on_path).absolute())
 
 
 @cache  # starting a JVM for its version takes a tenth of a second
