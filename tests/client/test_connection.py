@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from itertools import count
+from typing import Any
 
 import pytest
 from tests.client.frames import ADA, BOB, page_frame
@@ -21,8 +22,9 @@ from evertable.protocol.frames import Ping, Request, Subscribe, parse
 from evertable.protocol.page import Page
 from evertable.views.view import View
 
-Step = bytes | Exception | Callable[[], None]
+Step = bytes | Exception
 HANG = Exception("no more frames")
+UNTIL_PING = Exception("no frame before the next ping")
 
 
 class ScriptedSocket:
@@ -32,22 +34,37 @@ class ScriptedSocket:
 
     def __init__(self, steps: Iterable[Step]) -> None:
         self._steps = iter(steps)
+        self._pinged = asyncio.Event()
         self.sent: list[Request] = []
 
     async def send(self, message: str) -> None:
         self.sent.append(parse(message))
+        self._pinged.set()
 
     async def recv(self) -> str | bytes:
         for step in self._steps:
             if step is HANG:
                 await asyncio.Event().wait()
+            elif step is UNTIL_PING:
+                self._pinged.clear()
+                await self._pinged.wait()
             elif isinstance(step, Exception):
                 raise step
-            elif callable(step):
-                step()
             else:
                 return step
         raise asyncio.CancelledError  # the script has ended
+
+
+class RecordedConnection(Connection):
+    """Records its states."""
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.states: list[ConnectionState] = []
+
+    def move_to(self, state: ConnectionState) -> None:
+        super().move_to(state)
+        self.states.append(state)
 
 
 class Rig:
@@ -56,25 +73,19 @@ class Rig:
     def __init__(
         self,
         *scripts: list[Step] | Exception,
-        clock: Callable[[], float] = lambda: 0.0,
         on_page: Callable[[], None] = lambda: None,
+        **times: float,
     ) -> None:
         self._scripts = iter(scripts)
         self._on_page = on_page
         self.sockets: list[ScriptedSocket] = []
         self.pages: list[Page] = []
-        self.states: list[ConnectionState] = []
         self.slept: list[float] = []
-        self._connection = Connection(
-            self._open,
-            PageReceiver("t", View()),
-            "http://here",
-            self._record_page,
-            self.states.append,
-            delays=lambda: map(float, count(1)),
-            sleep=self._sleep,
-            clock=clock,
+        receiver, delays = PageReceiver("t", View()), lambda: map(float, count(1))
+        self._connection = RecordedConnection(
+            self._open, receiver, "http://here", delays=delays, sleep=self._sleep, **times
         )
+        self.states = self._connection.states
 
     def _record_page(self, page: Page) -> None:
         self.pages.append(page)
@@ -96,14 +107,14 @@ class Rig:
 
         async def until_cancelled() -> None:
             with pytest.raises(asyncio.CancelledError):
-                await self._connection.run()
+                await self._connection.run(self._record_page)
 
         asyncio.run(until_cancelled())
 
     def fail(self) -> BaseException:
         """Runs until the connection raises an error, and returns it."""
         with pytest.raises(Exception) as raised:  # noqa: PT011 - any
-            asyncio.run(self._connection.run())
+            asyncio.run(self._connection.run(self._record_page))
         return raised.value
 
 
@@ -178,31 +189,16 @@ def test_an_error_in_a_callback_is_raised() -> None:
     assert rig.states == [ConnectionState.SUBSCRIBING, ConnectionState.LIVE, ConnectionState.FAILED]
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-    def advance_by(self, seconds: float) -> Callable[[], None]:
-        def advance() -> None:
-            self.now += seconds
-
-        return advance
-
-
 def test_pings_on_a_quiet_table() -> None:
-    clock = Clock()
-    rig = Rig([FIRST, clock.advance_by(6), answers.pong(1), answers.pong(1)], clock=clock)
+    """A socket that answers pings is alive."""
+    rig = Rig([FIRST, UNTIL_PING, answers.pong(1), UNTIL_PING, answers.pong(1)], ping_s=0)
     rig.run()
-    assert rig.sockets[0].sent[1:] == [Ping(1)]
+    assert rig.sockets[0].sent[1:] == [Ping(1), Ping(1)]
 
 
 def test_a_dead_connection_is_replaced() -> None:
     """A connection without frames, even pongs, is closed, and the next socket is opened."""
-    clock = Clock()
-    rig = Rig([FIRST, HANG], [page_frame(BOB, tag=2), HANG], [], clock=clock, on_page=clock.advance_by(100))
+    rig = Rig([FIRST, HANG], [page_frame(BOB, tag=2), HANG], [], silence_s=0)
     rig.run()
     assert [page.rows[0][0] for page in rig.pages] == ["Ada", "Bob"]
     assert rig.states.count(ConnectionState.LOST) == 2

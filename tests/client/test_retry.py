@@ -17,7 +17,7 @@ from evertable.client.errors import (
     ServerUnreachableError,
 )
 from evertable.client.receiver import ProtocolError
-from evertable.client.retry import Heartbeat, permanent_failure
+from evertable.client.retry import permanent_failure
 
 HERE = "http://here"
 
@@ -87,21 +87,3 @@ def test_an_untrusted_certificate_is_permanent() -> None:
 @pytest.mark.parametrize("error", [ServerRefusedError("FILTER_INVALID", "no"), ZeroDivisionError()])
 def test_other_errors_are_returned_unchanged(error: Exception) -> None:
     assert permanent_failure(error, HERE, reached=True) is error
-
-
-def test_heartbeat() -> None:
-    """Pings are due at intervals even while frames arrive; only a longer silence means that the connection is dead."""
-    heartbeat = Heartbeat(100.0, interval_s=5, timeout_s=12)
-    assert (heartbeat.is_ping_due(104), heartbeat.wait_s(101)) == (False, 4)
-    heartbeat.received(104)
-    assert heartbeat.is_ping_due(105)
-    heartbeat.ping_sent(105)
-    assert (heartbeat.is_ping_due(106), heartbeat.wait_s(106)) == (False, 4)
-    heartbeat.ping_sent(110)
-    heartbeat.ping_sent(115)
-    assert not heartbeat.is_dead(115.9)
-    assert heartbeat.is_dead(116)
-    assert heartbeat.wait_s(115.5) == 0.5
-    assert heartbeat.wait_s(200) == 0
-    heartbeat.received(116)
-    assert not heartbeat.is_dead(127)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import socket
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 import pytest
 from tests.client.frames import ADA as ADA_SHORT
@@ -28,9 +28,7 @@ from evertable.client import (
 )
 from evertable.client.address import Address
 from evertable.client.connection import Connection, websocket
-from evertable.client.mailbox import Mailbox
 from evertable.client.receiver import PageReceiver
-from evertable.client.retry import Heartbeat
 from evertable.protocol.frames import SUBPROTOCOL, Subscribe, parse
 from evertable.schema.columns import parse_columns
 from evertable.tables.bounded import BoundedTable
@@ -129,13 +127,9 @@ def test_a_silent_connection_is_replaced() -> None:
         thread = threading.Thread(target=silent.serve_forever)
         thread.start()
         address = Address(f"http://127.0.0.1:{silent.socket.getsockname()[1]}")
-        short = partial(Heartbeat, interval_s=0.02, timeout_s=0.1)
         receiver = PageReceiver("t", View())
-
-        def make(on_page: Callable[[Page], None], on_state: Callable[[ConnectionState], None]) -> Connection:
-            return Connection(websocket(address, 5), receiver, address.url, on_page, on_state, heartbeat=short)
-
-        with Watch(make) as watch:
+        connection = Connection(websocket(address, 5), receiver, address.url, ping_s=0.02, silence_s=0.1)
+        with Watch(connection) as watch:
             assert next(watch).total == 2
             assert accepted.acquire(timeout=30)
             assert accepted.acquire(timeout=30)
@@ -206,26 +200,42 @@ def test_many_watches_end_with_their_client(client: Client, server: LiveServer) 
     wait_until(lambda: len(server.sockets) == 0)
 
 
+class Scripted(Connection):
+    """Reports pages, then raises an error if there is one."""
+
+    def __init__(self, *pages: Page, error: Exception | None = None) -> None:
+        super().__init__(websocket(Address(), 5), PageReceiver("t", View()), "http://here")
+        self._pages = pages
+        self._error = error
+        self.ended = threading.Event()
+
+    async def run(self, on_page: Callable[[Page], None]) -> None:
+        for page in self._pages:
+            on_page(page)
+        self.ended.set()
+        if self._error:
+            raise self._error
+        await asyncio.Event().wait()
+
+
 def a_page(version: int) -> Page:
     return Page("t", 1, 1, version, 0, 0, (), ())
 
 
-def test_a_mailbox_keeps_the_newest_page_only() -> None:
-    mailbox = Mailbox()
-    assert mailbox.take(0) is None
-    mailbox.put(a_page(1))
-    mailbox.put(a_page(2))
-    assert mailbox.take() == a_page(2)
-    assert mailbox.take(0) is None
+def test_a_slow_reader_gets_the_newest_page_only() -> None:
+    connection = Scripted(a_page(1), a_page(2))
+    with Watch(connection) as watch:
+        connection.ended.wait()
+        assert watch.poll(None) == a_page(2)
+        assert watch.poll(0) is None
 
 
-def test_a_mailbox_gives_its_last_page_before_its_error() -> None:
-    mailbox = Mailbox()
-    mailbox.put(a_page(1))
-    mailbox.close(ZeroDivisionError())
-    mailbox.close()
-    assert mailbox.take() == a_page(1)
-    with pytest.raises(ZeroDivisionError):
-        mailbox.take()
-    with pytest.raises(ClientClosedError):
-        mailbox.take()
+def test_the_last_page_comes_before_the_error() -> None:
+    """The error is raised once."""
+    with Watch(Scripted(a_page(1), error=ZeroDivisionError())) as watch:
+        wait_until(lambda: not watching())
+        assert watch.poll(None) == a_page(1)
+        with pytest.raises(ZeroDivisionError):
+            watch.poll(None)
+        with pytest.raises(ClientClosedError):
+            watch.poll(None)

@@ -1,7 +1,7 @@
 """The Python client: pages of live tables, watched or read whole.
 
 - ``client``: :class:`Client` and its tables, over ``rest`` (httpx) and ``watch``;
-- ``watch``: a thread with a ``connection``, and a ``mailbox`` for its newest page;
+- ``watch``: a thread with a ``connection``, and its newest page;
 - ``connection``: the WebSocket, over ``receiver`` (frames to pages), ``state`` and ``retry``, which do no I/O;
 - ``swaps``: the outcome of a swap.
 """

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from evertable.client.address import DEFAULT_URL, Address
 from evertable.client.connection import Connection, websocket
-from evertable.client.errors import OTHER_VERSION, PandasMissingError, ServerAnswerError
-from evertable.client.receiver import DECODE_ERRORS, PageReceiver, page_from_json
+from evertable.client.errors import PandasMissingError, decoding
+from evertable.client.receiver import PageReceiver, page_from_json
 from evertable.client.rest import RestClient, table_path, view_parameters
 from evertable.client.swaps import CONTROL_TABLE, SentMessage, SwapResult, await_result
 from evertable.client.watch import Watch
@@ -74,7 +74,9 @@ class Client:
 
     def tables(self) -> list[TableInfo]:
         """Lists all tables, including those without a live generation."""
-        return [_info(entry) for entry in _field(self._rest.get("/api/tables"), "tables")]
+        body = self._rest.get("/api/tables")
+        with decoding():
+            return [_info(entry) for entry in body["tables"]]
 
     def table(self, name: str) -> TableHandle:
         """Returns a handle for a table; sends no request."""
@@ -85,11 +87,11 @@ class Client:
 
         ``force`` makes the swap live even if no usable record was read from a topic.
         """
-        return _object(self._rest.post("/api/control", {**message, "force": True} if force else message))
+        return self._rest.post("/api/control", {**message, "force": True} if force else message)
 
     def rollback(self) -> dict[str, Any]:
         """Requests the wiring before the current one."""
-        return _object(self._rest.post("/api/rollback", {}))
+        return self._rest.post("/api/rollback", {})
 
     def outcome(
         self, answer: Mapping[str, Any], timeout_s: float | None = None, on_wait: Callable[[], None] = lambda: None
@@ -105,7 +107,7 @@ class Client:
         return await_result(lambda: messages.watch(filter=sent.filter, limit=1), timeout_s, on_wait) or sent.result
 
     def status(self) -> dict[str, Any]:
-        return _object(self._rest.get("/api/status"))
+        return self._rest.get("/api/status")
 
     def close(self) -> None:
         """Closes all watches and connections; can be called more than once."""
@@ -133,7 +135,9 @@ class TableHandle:
         return f"{self._client!r}.table({self.name!r})"
 
     def info(self) -> TableInfo:
-        return _info(self._client._rest.get(table_path(self.name)))
+        body = self._client._rest.get(table_path(self.name))
+        with decoding():
+            return _info(body)
 
     def page(
         self,
@@ -148,10 +152,8 @@ class TableHandle:
         view = _view(columns, sort, filter, offset, limit, newest_first)
         window = [("offset", str(offset)), ("limit", str(limit))]
         body = self._client._rest.get(table_path(self.name, "/rows"), [*view_parameters(view), *window])
-        try:
+        with decoding():
             return page_from_json(body)
-        except DECODE_ERRORS as error:
-            raise ServerAnswerError(f"The server's page cannot be decoded: {error!r}.", OTHER_VERSION) from None
 
     def watch(
         self,
@@ -165,12 +167,8 @@ class TableHandle:
         """Returns the pages of a view: the current one, then one after every change. See :class:`Watch`."""
         self._client._rest.check_open()
         receiver = PageReceiver(self.name, _view(columns, sort, filter, offset, limit, newest_first))
-        address, timeout_s = self._client._address, self._client._timeout_s
-        watch = Watch(
-            lambda on_page, on_state: Connection(
-                websocket(address, timeout_s), receiver, address.url, on_page, on_state
-            )
-        )
+        address = self._client._address
+        watch = Watch(Connection(websocket(address, self._client._timeout_s), receiver, address.url))
         self._client._watches.add(watch)
         return watch
 
@@ -183,9 +181,10 @@ class TableHandle:
     ) -> pa.Table:
         """Returns a snapshot of all rows that match the filter."""
         with self.stream("arrow", columns, sort, filter, newest_first) as chunks:
-            from evertable.client.arrow import read_table  # here, because pyarrow is slow to import
+            from evertable.client.export import open_batches  # here, because pyarrow is slow to import
 
-            return read_table(chunks)
+            with open_batches(chunks) as batches:
+                return batches.read_all()
 
     def to_pandas(
         self,
@@ -234,24 +233,4 @@ def _view(
 
 
 def _info(entry: Any) -> TableInfo:
-    try:
-        return TableInfo(*(entry[name] for name in TableInfo.__dataclass_fields__))
-    except (LookupError, TypeError):
-        raise _malformed() from None
-
-
-def _field(body: Any, name: str) -> Any:
-    try:
-        return body[name]
-    except (LookupError, TypeError):
-        raise _malformed() from None
-
-
-def _object(body: Any) -> dict[str, Any]:
-    if not isinstance(body, dict):
-        raise _malformed()
-    return body
-
-
-def _malformed() -> ServerAnswerError:
-    return ServerAnswerError("The server's answer is malformed.", OTHER_VERSION)
+    return TableInfo(*(entry[name] for name in TableInfo.__dataclass_fields__))

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Protocol
 
 from websockets.asyncio.client import connect
+from websockets.exceptions import WebSocketException
 from websockets.typing import Subprotocol
 
 from evertable.backoff import Delays, exponential
 from evertable.client.address import Address
 from evertable.client.errors import ServerAnswerError
 from evertable.client.receiver import PageReceiver
-from evertable.client.retry import FIRST_DELAY_S, MOST_DELAY_S, Heartbeat, permanent_failure
-from evertable.client.state import ConnectionState, StateMachine
+from evertable.client.retry import permanent_failure
+from evertable.client.state import MOVES, ConnectionState
 from evertable.protocol.frames import SUBPROTOCOL
 from evertable.protocol.page import Page
 
 MAX_PAGE_BYTES = 2**28
 CLOSE_S = 1.0  # for the closing handshake
+PING_S = 5.0
+SILENCE_S = 12.0  # after which a connection counts as dead
+FIRST_DELAY_S = 0.05
+MOST_DELAY_S = 5.0
 
 _log = logging.getLogger("evertable.client.websocket")
 _log.setLevel(logging.INFO)  # at DEBUG the library logs headers, which hold the token
@@ -60,9 +64,9 @@ def websocket(address: Address, timeout_s: float) -> Connect:
 
 
 class Connection:
-    """Subscribes and reports pages, and reconnects whenever the connection is lost; see :class:`ConnectionState`.
+    """Subscribes and reports pages, and reconnects whenever the connection is lost.
 
-    Tests replace everything that takes time: ``heartbeat``, ``delays``, ``sleep`` and ``clock``.
+    Tests replace everything that takes time: ``ping_s``, ``silence_s``, ``delays`` and ``sleep``.
     """
 
     def __init__(
@@ -70,73 +74,71 @@ class Connection:
         open_socket: Connect,
         receiver: PageReceiver,
         address: str,
-        on_page: Callable[[Page], None],
-        on_state: Callable[[ConnectionState], None] = lambda state: None,
         *,
-        heartbeat: Callable[[float], Heartbeat] = Heartbeat,
+        ping_s: float = PING_S,
+        silence_s: float = SILENCE_S,
         delays: Delays = lambda: exponential(FIRST_DELAY_S, max_s=MOST_DELAY_S),
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self.state = ConnectionState.CONNECTING
         self._open_socket = open_socket
         self._receiver = receiver
         self._address = address
-        self._on_page = on_page
-        self._machine = StateMachine(on_state)
-        self._heartbeat = heartbeat
+        self._ping_s = ping_s
+        self._silence_s = silence_s
         self._delays = delays
         self._sleep = sleep
-        self._clock = clock
         self._was_reached = False
 
-    async def run(self) -> None:
+    def move_to(self, state: ConnectionState) -> None:
+        """Changes the state; RuntimeError if the diagram of ConnectionState has no such move."""
+        if state not in MOVES[self.state]:
+            raise RuntimeError(f"a connection cannot go from {self.state} to {state}")
+        self.state = state
+
+    async def run(self, on_page: Callable[[Page], None]) -> None:
         """Runs until it is cancelled; raises only errors that a retry cannot help."""
+        waits = self._delays()
         try:
-            waits = self._delays()
             while True:
-                was_live = await self._connect_once()
-                waits = self._delays() if was_live else waits
+                try:
+                    async with self._open_socket() as socket:
+                        await self._receive_pages(socket, on_page)
+                except Exception as error:
+                    if problem := permanent_failure(error, self._address, reached=self._was_reached):
+                        self.move_to(ConnectionState.FAILED)
+                        raise problem from (None if problem is error else error)
+                if self.state is ConnectionState.LIVE:
+                    waits = self._delays()
+                self.move_to(ConnectionState.LOST)
                 await self._sleep(next(waits))
-                self._machine.move_to(ConnectionState.CONNECTING)
+                self.move_to(ConnectionState.CONNECTING)
         finally:
-            if self._machine.state is not ConnectionState.FAILED:
-                self._machine.move_to(ConnectionState.CLOSED)
+            if self.state is not ConnectionState.FAILED:
+                self.move_to(ConnectionState.CLOSED)
 
-    async def _connect_once(self) -> bool:
-        """Opens a socket and reads it until it is lost; returns whether a page arrived."""
-        try:
-            async with self._open_socket() as socket:
-                await self._receive_pages(socket)
-        except Exception as error:
-            was_live = self._machine.state is ConnectionState.LIVE
-            if problem := permanent_failure(error, self._address, reached=self._was_reached):
-                self._machine.move_to(ConnectionState.FAILED)
-                raise problem from (None if problem is error else error)
-            self._machine.move_to(ConnectionState.LOST)
-            return was_live
-        raise AssertionError("a socket is read until it fails")
-
-    async def _receive_pages(self, socket: Socket) -> None:
+    async def _receive_pages(self, socket: Socket, on_page: Callable[[Page], None]) -> None:
         if socket.subprotocol != SUBPROTOCOL:
             what = f"{self._address} does not speak {SUBPROTOCOL}."
             raise ServerAnswerError(what, "Is it an Evertable server, and does the proxy before it support WebSockets?")
         self._was_reached = True
-        self._machine.move_to(ConnectionState.SUBSCRIBING)
+        self.move_to(ConnectionState.SUBSCRIBING)
         await socket.send(self._receiver.subscribe())
-        heartbeat = self._heartbeat(self._clock())
-        while True:
-            if heartbeat.is_dead(self._clock()):
-                raise ConnectionError("the server stopped answering")
-            if heartbeat.is_ping_due(self._clock()):
-                heartbeat.ping_sent(self._clock())
-                await socket.send(self._receiver.ping())
-            try:
-                async with asyncio.timeout(heartbeat.wait_s(self._clock())):
+        pings = asyncio.create_task(self._send_pings(socket))
+        try:
+            while True:
+                async with asyncio.timeout(self._silence_s):  # any frame proves that the connection is alive
                     frame = await socket.recv()
-            except TimeoutError:
-                continue
-            heartbeat.received(self._clock())
-            if page := self._receiver.receive(frame):
-                if self._machine.state is not ConnectionState.LIVE:
-                    self._machine.move_to(ConnectionState.LIVE)
-                self._on_page(page)
+                if page := self._receiver.receive(frame):
+                    if self.state is not ConnectionState.LIVE:
+                        self.move_to(ConnectionState.LIVE)
+                    on_page(page)
+        finally:
+            pings.cancel()
+
+    async def _send_pings(self, socket: Socket) -> None:
+        """Sends pings also while frames arrive: the server expects them."""
+        with suppress(WebSocketException):  # the receiver handles a lost connection
+            while True:
+                await asyncio.sleep(self._ping_s)
+                await socket.send(self._receiver.ping())

@@ -14,8 +14,13 @@ EvertableError
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from evertable.errors import EvertableError
 
+DECODE_ERRORS = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+"""The errors that decoding malformed JSON raises; a bad decimal is an ArithmeticError."""
 NOT_EVERTABLE = "Is this the address of an Evertable server?"
 OTHER_VERSION = "Is it a newer version?"
 
@@ -109,6 +114,15 @@ def parse_refusal(status: int | None, body: object) -> ServerRefusedError | None
         status=status,
         position=position if isinstance(position, int) else None,
     )
+
+
+@contextmanager
+def decoding() -> Iterator[None]:
+    """Reports a malformed answer of the server as ServerAnswerError."""
+    try:
+        yield
+    except DECODE_ERRORS as error:
+        raise ServerAnswerError(f"The server's answer is malformed: {error!r}.", OTHER_VERSION) from None
 
 
 def http_error(status: int, body: object, address: str) -> EvertableError:

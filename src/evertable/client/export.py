@@ -1,22 +1,30 @@
-"""Writes whole tables to files, which get their names only when they are complete."""
+"""Reads whole tables while they arrive, and writes them to files, which get their names only when they are complete."""
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
-from evertable.client.errors import OutputError
+import pyarrow as pa
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+from evertable.client.errors import NOT_EVERTABLE, OutputError, ServerAnswerError
 
 Report = Callable[[int], None]
 """Reports how many bytes have arrived so far."""
 
 ROW_GROUP = 131_072  # rows; a common size for readers of Parquet
+
+
+def open_batches(chunks: Iterator[bytes]) -> pa.RecordBatchStreamReader:
+    """Opens a reader that takes no more chunks than the next batch needs."""
+    try:
+        return pa.ipc.open_stream(io.BufferedReader(_ChunkStream(chunks), 1 << 20))
+    except pa.ArrowInvalid as error:
+        raise ServerAnswerError(f"The server's answer is not an Arrow stream: {error}.", NOT_EVERTABLE) from None
 
 
 def write_csv(chunks: Iterator[bytes], file: BinaryIO, report: Report) -> None:
@@ -26,10 +34,6 @@ def write_csv(chunks: Iterator[bytes], file: BinaryIO, report: Report) -> None:
 
 def write_arrow(chunks: Iterator[bytes], file: BinaryIO, report: Report) -> None:
     """Writes a file with random access, unlike the stream that the server sends."""
-    import pyarrow as pa
-
-    from evertable.client.arrow import open_batches
-
     with open_batches(_counted(chunks, report)) as batches, pa.ipc.new_file(file, batches.schema) as writer:
         for batch in batches:
             writer.write_batch(batch)
@@ -37,8 +41,6 @@ def write_arrow(chunks: Iterator[bytes], file: BinaryIO, report: Report) -> None
 
 def write_parquet(chunks: Iterator[bytes], file: BinaryIO, report: Report) -> None:
     import pyarrow.parquet as pq
-
-    from evertable.client.arrow import open_batches
 
     with open_batches(_counted(chunks, report)) as batches, pq.ParquetWriter(file, batches.schema) as writer:
         for table in _groups(batches):
@@ -98,8 +100,6 @@ def _counted(chunks: Iterator[bytes], report: Report) -> Iterator[bytes]:
 
 def _groups(batches: pa.RecordBatchStreamReader) -> Iterator[pa.Table]:
     """Combines small batches, because each write creates a row group."""
-    import pyarrow as pa
-
     pending: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:
@@ -110,3 +110,25 @@ def _groups(batches: pa.RecordBatchStreamReader) -> Iterator[pa.Table]:
             pending, rows = [], 0
     if pending:
         yield pa.Table.from_batches(pending)
+
+
+class _ChunkStream(io.RawIOBase):
+    """A file over chunks of bytes."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        while not self._rest:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                return 0
+            self._rest = memoryview(chunk)
+        count = min(len(buffer), len(self._rest))
+        buffer[:count] = self._rest[:count]
+        self._rest = self._rest[count:]
+        return count

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from evertable.client.errors import parse_refusal
+from evertable.client.errors import DECODE_ERRORS, parse_refusal
 from evertable.protocol.answers import Stamp
 from evertable.protocol.decoding import from_json, rows_from_json
 from evertable.protocol.frames import Ping, Subscribe, encode
@@ -16,9 +16,6 @@ from evertable.protocol.page import Page
 from evertable.protocol.patch import Patch, apply
 from evertable.schema.columns import Column, ColumnType
 from evertable.views.view import View
-
-DECODE_ERRORS = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
-"""The errors that decoding a malformed frame raises; a bad decimal is an ArithmeticError."""
 
 _ID = "watch"
 

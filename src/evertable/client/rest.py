@@ -35,11 +35,11 @@ class RestClient:
         if self._http.is_closed:
             raise ClientClosedError("The client is closed.", "Create a new one.")
 
-    def get(self, path: str, parameters: Parameters = ()) -> Any:
-        """Returns the JSON body of the answer."""
+    def get(self, path: str, parameters: Parameters = ()) -> dict[str, Any]:
+        """Returns the JSON object in the answer."""
         return self._json("GET", path, params=list(parameters))
 
-    def post(self, path: str, body: object) -> Any:
+    def post(self, path: str, body: object) -> dict[str, Any]:
         return self._json("POST", path, json=body)
 
     @contextmanager
@@ -52,13 +52,14 @@ class RestClient:
                 raise http_error(response.status_code, _body(response), self._address)
             yield response.iter_bytes()
 
-    def _json(self, method: str, path: str, **options: Any) -> Any:
+    def _json(self, method: str, path: str, **options: Any) -> dict[str, Any]:
         with self._translated_errors():
             response = self._http.request(method, self._address + path, **options)
         if response.is_error:
             raise http_error(response.status_code, _body(response), self._address)
-        if (body := _body(response)) is None:
-            what = f"{self._address}{path} answered {response.status_code} without JSON."
+        body = _body(response)
+        if not isinstance(body, dict):
+            what = f"{self._address}{path} answered {response.status_code} without a JSON object."
             raise ServerAnswerError(what, NOT_EVERTABLE)
         return body
 

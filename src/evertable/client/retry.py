@@ -1,4 +1,4 @@
-"""Decides which failures are retried, and when a silent connection counts as dead."""
+"""Decides which failures are retried, and explains the others."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ from websockets.exceptions import InvalidStatus, WebSocketException
 
 from evertable.client.errors import ServerUnreachableError, http_error
 from evertable.client.receiver import ProtocolError
-
-FIRST_DELAY_S = 0.05
-MOST_DELAY_S = 5.0
 
 _RETRIED_STATUSES = frozenset({408, 425, 429})  # any other status of 400 to 499 is permanent
 
@@ -65,30 +62,3 @@ def _body(raw: bytes | bytearray | None) -> object:
         return orjson.loads(raw or b"")
     except ValueError:
         return None
-
-
-class Heartbeat:
-    """Schedules pings and detects a dead connection. Times are seconds of any clock."""
-
-    def __init__(self, now: float, interval_s: float = 5.0, timeout_s: float = 12.0) -> None:
-        self._interval_s = interval_s
-        self._timeout_s = timeout_s
-        self._last_ping = self._last_frame = now
-
-    def received(self, now: float) -> None:
-        """Records a frame; any frame proves that the connection is alive."""
-        self._last_frame = now
-
-    def ping_sent(self, now: float) -> None:
-        self._last_ping = now
-
-    def is_ping_due(self, now: float) -> bool:
-        """Returns whether to ping, which is also needed while frames arrive: the server expects pings."""
-        return now >= self._last_ping + self._interval_s
-
-    def is_dead(self, now: float) -> bool:
-        return now >= self._last_frame + self._timeout_s
-
-    def wait_s(self, now: float) -> float:
-        """Returns how long to wait for a frame until a ping is due or the connection is dead."""
-        return max(0.0, min(self._last_ping + self._interval_s, self._last_frame + self._timeout_s) - now)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
 
 
@@ -38,18 +37,3 @@ MOVES: dict[ConnectionState, frozenset[ConnectionState]] = {
     ConnectionState.FAILED: frozenset(),
     ConnectionState.CLOSED: frozenset(),
 }
-
-
-class StateMachine:
-    """Holds a connection's state and reports each move."""
-
-    def __init__(self, on_move: Callable[[ConnectionState], None] = lambda state: None) -> None:
-        self.state = ConnectionState.CONNECTING
-        self._on_move = on_move
-
-    def move_to(self, state: ConnectionState) -> None:
-        """Changes the state; RuntimeError if the diagram has no such move."""
-        if state not in MOVES[self.state]:
-            raise RuntimeError(f"a connection cannot go from {self.state} to {state}")
-        self.state = state
-        self._on_move(state)
