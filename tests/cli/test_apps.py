@@ -9,7 +9,7 @@ import sys
 import threading
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -55,7 +55,8 @@ class Apps:
         log.touch()
         changelog = self.topic(f"{self.prefix}.{app}.g000002")
         control = control or self.topic(f"{self.prefix}.{app}.control")
-        with self.state(app) as state:
+        with closing(self.state(app)) as state:
+            state.open()
             checkpoint = str(self.checkpoints(app) / "g000002")
             wiring = Wiring(*self.sources, JoinType.LEFT)
             state.write(LiveRecord(2, wiring, identity(), changelog, 1, checkpoint, "", ""))
@@ -76,7 +77,8 @@ class Apps:
     def running(self, app: str) -> Iterator[StateTopic]:
         """Runs an owner that sends heartbeats."""
         ended = threading.Event()
-        with self.state(app) as state:
+        with closing(self.state(app)) as state:
+            state.open()
 
             def beat() -> None:
                 while not ended.wait(0.2):

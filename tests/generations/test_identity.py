@@ -15,15 +15,11 @@ from evertable.errors import KafkaUnreachableError, TopicNotFoundError
 from evertable.generations.identity import identity_of, topic_ids
 from evertable.kafka.admin import Admin
 from evertable.kafka.topics import topic_id
-from evertable.state.identity import Identity, from_json, mismatch, to_json
+from evertable.state.identity import Identity, mismatch
 
 
 def test_the_same_configuration_and_topics_agree() -> None:
     assert mismatch(identity(), identity()) is None
-
-
-def test_an_identity_survives_json() -> None:
-    assert from_json(to_json(identity())) == identity()
 
 
 @pytest.mark.parametrize(

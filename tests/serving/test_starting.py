@@ -15,7 +15,7 @@ from evertable.config import Config
 from evertable.engine.process import Engine
 from evertable.errors import AppRunningError, FencedError, TopicNotFoundError
 from evertable.shutdown import Shutdown
-from evertable.state.ownership import Ownership, fold
+from evertable.state.ownership import Ownership
 from evertable.state.state import StateFold
 from evertable.state.state_log import StateLog
 from evertable.state.state_topic import StateTopic
@@ -39,10 +39,10 @@ def wait_claimed(app: App) -> None:
     log = StateLog(app.config.changelog_kafka, newcomer(app.config).topic, 1, 10)
 
     def claimed() -> bool:
-        ownership = Ownership("")
+        memory = StateFold()
         try:
             with closing(log.reader()) as reader:
-                fold(reader.to_the_end(), ownership, memory := StateFold())
+                Ownership(memory=memory).fold(reader.to_the_end())
         except TopicNotFoundError:
             return False
         return memory.state().owner is not None

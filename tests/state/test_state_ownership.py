@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from evertable.state.ownership import Heartbeat, Ownership
-from evertable.state.records import Owner
+from evertable.state.ownership import Ownership
+from evertable.state.records import LastOwner, Owner, Record, StoredRecord, encode
 
 
-def heartbeat(name: str, offset: int, at_ms: int, claimed: int | None = None, *, leaving: bool = False) -> Heartbeat:
-    return Heartbeat(Owner(name, "host", 1, "2026-01-31T09:00:00+00:00", claimed, leaving), offset, at_ms)
+def owner(name: str, claimed: int | None = None, *, leaving: bool = False) -> Owner:
+    return Owner(name, "host", 1, "2026-01-31T09:00:00+00:00", claimed, leaving)
 
 
-def seen_by(name: str, *heartbeats: Heartbeat) -> Ownership:
+def stored(record: Record, offset: int, at_ms: int) -> StoredRecord:
+    return StoredRecord(record.key, encode(record), offset, at_ms)
+
+
+def heartbeat(name: str, offset: int, at_ms: int, claimed: int | None = None, *, leaving: bool = False) -> StoredRecord:
+    return stored(owner(name, claimed, leaving=leaving), offset, at_ms)
+
+
+def left(name: str) -> StoredRecord:
+    return StoredRecord(f"owner/{name}", None, 7, 700)
+
+
+def seen_by(name: str, *records: StoredRecord) -> Ownership:
     ownership = Ownership(name)
-    for each in heartbeats:
-        ownership.add(each)
+    ownership.fold(records)
     return ownership
 
 
@@ -32,21 +43,17 @@ def test_the_one_that_claimed_last_owns_the_app() -> None:
 
 def test_an_owner_that_took_over_and_left_is_a_successor() -> None:
     """One that only claimed the app, and left before it took over, is not."""
-    taken = heartbeat("b", 8, 800, claimed=5)
-    for ownership in (left := seen_by("a", heartbeat("b", 5, 500)), over := seen_by("a", heartbeat("b", 5, 500))):
-        ownership.remove("owner/b")
-    over.add_takeover(taken)
-    assert (successor(left, claimed=1), successor(over, claimed=1)) == (None, "b")
-    assert successor(over, claimed=9) is None
-    own = seen_by("b", heartbeat("b", 5, 500))
-    own.add_takeover(taken)
-    assert successor(own, claimed=4) is None
+    claimed, taken = heartbeat("b", 5, 500), stored(LastOwner(owner("b", claimed=5)), 8, 800)
+    assert successor(seen_by("a", claimed, left("b")), claimed=1) is None
+    over = seen_by("a", claimed, taken, left("b"))
+    assert (successor(over, claimed=1), successor(over, claimed=9)) == ("b", None)
+    assert successor(seen_by("b", claimed, taken), claimed=4) is None
 
 
 def test_one_that_left_is_not_waited_for() -> None:
     ownership = seen_by("b", heartbeat("a", 1, 1_000), heartbeat("b", 2, 2_000))
     assert ownership.wait_ms(2_000, lease_s=4) == 3_000
-    ownership.remove("owner/a")
+    ownership.fold([left("a")])
     assert ownership.wait_ms(2_000, lease_s=4) == 0
 
 
@@ -57,11 +64,11 @@ def test_one_that_is_silent_is_waited_for_until_its_lease_is_over() -> None:
 
 def test_one_that_has_begun_to_stop_is_given_more_time() -> None:
     ownership = seen_by("b", heartbeat("a", 1, 1_000), heartbeat("a", 3, 3_000, claimed=1, leaving=True))
-    assert ownership.wait_ms(9_000, lease_s=4, leaving_s=15) == 9_000
+    assert ownership.wait_ms(9_000, lease_s=4) == 9_000
 
 
 def test_all_that_may_be_running_are_waited_for() -> None:
     """The one before may itself have been waiting for its predecessor."""
     ownership = seen_by("c", heartbeat("a", 1, 1_000), heartbeat("b", 2, 2_000))
-    ownership.remove("owner/b")
+    ownership.fold([left("b")])
     assert ownership.wait_ms(2_000, lease_s=4) == 3_000

@@ -14,7 +14,7 @@ from evertable.config.names import CONTROL, STATE, OwnTopics
 from evertable.errors import StateFormatError
 from evertable.kafka.topics import topic_names
 from evertable.shutdown import Shutdown
-from evertable.state.ownership import LEASE_S, LEAVING_S, Ownership, fold, running_owner, wait_for_leaving
+from evertable.state.ownership import LEASE_S, LEAVING_S, Ownership
 from evertable.state.records import Owner
 from evertable.state.state import AppState, StateFold
 from evertable.state.state_log import StateLog
@@ -70,23 +70,23 @@ def find_apps(kafka: KafkaProperties, prefix: str, wait_s: float = LEASE_S) -> l
 
 def running_now(kafka: KafkaProperties, prefix: str, app: str, wait_s: float = LEASE_S) -> Owner | None:
     """Returns the owner that runs the app; waits for one that is stopping."""
-    ownership = Ownership("")
+    ownership = Ownership()
     with closing(_log(kafka, prefix, app).reader()) as reader:
-        fold(reader.to_the_end(), ownership)
-        running = running_owner(reader, ownership, None, wait_s, Shutdown())
+        ownership.fold(reader.to_the_end())
+        running = ownership.find_running(reader, wait_s, Shutdown())
         if running is None and any(each.owner.leaving for each in ownership.others):
-            wait_for_leaving(reader, ownership, LEAVING_S)
+            ownership.await_leaving(reader, LEAVING_S)
         return running
 
 
 def _found(kafka: KafkaProperties, prefix: str, app: str, topics: Sequence[str], wait_s: float) -> InstalledApp:
     if f"{prefix}.{app}.{STATE}" not in topics:
         return InstalledApp(app, tuple(topics), AppState())
-    ownership, memory = Ownership(""), StateFold()
+    ownership = Ownership(memory=(memory := StateFold()))
     try:
         with closing(_log(kafka, prefix, app).reader()) as reader:
-            fold(reader.to_the_end(), ownership, memory)
-            running = running_owner(reader, ownership, memory, wait_s, Shutdown())
+            ownership.fold(reader.to_the_end())
+            running = ownership.find_running(reader, wait_s, Shutdown())
             return InstalledApp(app, tuple(topics), memory.state(), running)
     except StateFormatError as error:
         return InstalledApp(app, tuple(topics), AppState(), problem=error.what)

@@ -8,9 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-
-from pydantic import TypeAdapter
 
 
 @dataclass(frozen=True)
@@ -64,17 +61,3 @@ def mismatch(remembered: Identity, now: Identity) -> str | None:
         if before != after:
             return f"The {name} was {before} and is {after}."
     return None
-
-
-def to_json(identity: Identity) -> dict[str, Any]:
-    """Returns the identity as JSON values."""
-    values: dict[str, Any] = _JSON.dump_python(identity, mode="json")
-    return values
-
-
-def from_json(values: Mapping[str, Any]) -> Identity:
-    """Reads what ``to_json`` returned; raises ValueError for anything else."""
-    return _JSON.validate_python(values)
-
-
-_JSON = TypeAdapter(Identity)

@@ -39,23 +39,32 @@ class Heartbeat:
 
 
 class Ownership:
-    """Folds the owners' records, from the point of view of one of them."""
+    """Folds the owners' records, from the point of view of one of them, and all others into ``memory``, if given."""
 
-    def __init__(self, own_id: str) -> None:
+    def __init__(self, own_id: str = "", memory: StateFold | None = None) -> None:
         self._own_id = own_id
+        self._memory = memory
         self._heartbeats: dict[str, Heartbeat] = {}
         self._last_takeover: Heartbeat | None = None
+        """The owner that took over last; it succeeds earlier claims even after it has left."""
 
-    def add(self, heartbeat: Heartbeat) -> None:
-        self._heartbeats[heartbeat.owner.key] = heartbeat
-
-    def add_takeover(self, heartbeat: Heartbeat) -> None:
-        """Notes the owner that took over last; it succeeds earlier claims even after it has left."""
-        self._last_takeover = heartbeat
-
-    def remove(self, key: str) -> None:
-        """Removes an owner that has left."""
-        self._heartbeats.pop(key, None)
+    def fold(self, records: Iterable[StoredRecord]) -> None:
+        for stored in records:
+            if stored.value is None:  # an owner that has left, or a record that is too old to be kept
+                self._heartbeats.pop(stored.key, None)
+                if self._memory is not None:
+                    self._memory.forget([stored.key])
+                continue
+            if self._memory is None and not is_about_owners(stored.key):
+                continue
+            record = decode(stored.key, stored.value)
+            if isinstance(record, Owner):
+                self._heartbeats[stored.key] = Heartbeat(record, stored.offset, stored.at_ms)
+                continue
+            if isinstance(record, LastOwner):
+                self._last_takeover = Heartbeat(record.owner, stored.offset, stored.at_ms)
+            if self._memory is not None:
+                self._memory.apply(record)
 
     @property
     def own(self) -> Heartbeat | None:
@@ -66,59 +75,30 @@ class Ownership:
         """The other owners that have not left."""
         return [each for each in self._heartbeats.values() if each.owner.id != self._own_id]
 
-    def running_since(self, offset: int) -> Owner | None:
-        """Returns an owner with a heartbeat at ``offset`` or later that has not begun to stop."""
-        running = (each.owner for each in self.others if each.offset >= offset and not each.owner.leaving)
-        return next(running, None)
-
     def successor(self, claimed: int) -> Owner | None:
         """Returns the owner with the last claim, if that came after an own claim at offset ``claimed``."""
         last = [self._last_takeover] if self._last_takeover and self._last_takeover.owner.id != self._own_id else []
         later = [each for each in (*last, *self.others) if each.claim_offset > claimed]
         return max(later, key=lambda each: each.claim_offset).owner if later else None
 
-    def wait_ms(self, now_ms: int, lease_s: float = LEASE_S, leaving_s: float = LEAVING_S) -> int:
+    def wait_ms(self, now_ms: int, lease_s: float = LEASE_S) -> int:
         """Returns how long the others may still be running, by the broker's clock; 0 if none can be."""
-        ends = [each.at_ms + int((leaving_s if each.owner.leaving else lease_s) * 1000) for each in self.others]
+        ends = [each.at_ms + int((LEAVING_S if each.owner.leaving else lease_s) * 1000) for each in self.others]
         return max(0, max(ends, default=0) - now_ms)
 
+    def find_running(self, reader: StateReader, wait_s: float, shutdown: Shutdown) -> Owner | None:
+        """Returns another owner that sends a heartbeat within ``wait_s``; None once all left, stop, or are silent."""
+        since, deadline = reader.next, time.monotonic() + wait_s
+        while (running := [each for each in self.others if not each.owner.leaving]) and shutdown.left():
+            if beating := [each.owner for each in running if each.offset >= since]:
+                return beating[0]
+            if time.monotonic() >= deadline:
+                return None
+            self.fold(reader.poll(POLL_S))
+        return None
 
-def fold(records: Iterable[StoredRecord], ownership: Ownership, memory: StateFold | None = None) -> None:
-    """Folds records about owners into ``ownership`` and, if ``memory`` is given, everything else into that."""
-    for stored in records:
-        if stored.value is None:
-            ownership.remove(stored.key)
-            if memory is not None:
-                memory.forget([stored.key])
-            continue
-        if memory is None and not is_about_owners(stored.key):
-            continue
-        record = decode(stored.key, stored.value)
-        if isinstance(record, Owner):
-            ownership.add(Heartbeat(record, stored.offset, stored.at_ms))
-            continue
-        if isinstance(record, LastOwner):
-            ownership.add_takeover(Heartbeat(record.owner, stored.offset, stored.at_ms))
-        if memory is not None:
-            memory.apply(record)
-
-
-def running_owner(
-    reader: StateReader, ownership: Ownership, memory: StateFold | None, wait_s: float, shutdown: Shutdown
-) -> Owner | None:
-    """Returns an owner that sends a heartbeat within ``wait_s``; None once all have left, stop, or are silent."""
-    since, deadline = reader.next, time.monotonic() + wait_s
-    while any(not each.owner.leaving for each in ownership.others) and time.monotonic() < deadline:
-        if not shutdown.left():
-            return None
-        fold(reader.poll(POLL_S), ownership, memory)
-        if running := ownership.running_since(since):
-            return running
-    return None
-
-
-def wait_for_leaving(reader: StateReader, ownership: Ownership, wait_s: float) -> None:
-    """Waits until stopping owners have left; one that has not after ``wait_s`` counts as dead."""
-    deadline = time.monotonic() + wait_s
-    while ownership.others and time.monotonic() < deadline:
-        fold(reader.poll(POLL_S), ownership)
+    def await_leaving(self, reader: StateReader, wait_s: float) -> None:
+        """Waits until stopping owners have left; one that has not after ``wait_s`` counts as dead."""
+        deadline = time.monotonic() + wait_s
+        while self.others and time.monotonic() < deadline:
+            self.fold(reader.poll(POLL_S))

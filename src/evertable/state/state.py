@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
 
 from evertable.schema.wiring import Wiring
 from evertable.state.records import (
@@ -18,6 +19,8 @@ from evertable.state.records import (
     PreviousWiring,
     Record,
 )
+
+T = TypeVar("T")
 
 KEPT_RESULTS = 10_000
 KEPT_GENERATIONS = 1_000
@@ -51,55 +54,48 @@ class StateFold:
         self._kept_results = kept_results
         self._kept_generations = kept_generations
         self._records: dict[str, Record] = {}
-        self._results: dict[str, ControlResult] = {}
-        self._generations: dict[str, GenerationRow] = {}
 
     def apply(self, record: Record) -> None:
-        match record:
-            case ControlResult():
-                self._results[record.key] = record
-            case GenerationRow():
-                self._generations[record.key] = record
-            case _:
-                self._records[record.key] = record
+        self._records[record.key] = record
 
     def forget(self, keys: Iterable[str]) -> None:
         for key in keys:
-            for records in (self._records, self._results, self._generations):
-                records.pop(key, None)
+            self._records.pop(key, None)
 
     def __contains__(self, key: str) -> bool:
-        return any(key in records for records in (self._records, self._results, self._generations))
+        return key in self._records
 
-    def too_old(self, new: Sequence[Record] = ()) -> set[str]:
+    def too_old(self, new: Iterable[Record] = ()) -> set[str]:
         """Returns the keys of the oldest results and generations beyond the limits, counting ``new`` ones."""
-        results = {**self._results, **{record.key: record for record in new if isinstance(record, ControlResult)}}
-        rows = {**self._generations, **{record.key: record for record in new if isinstance(record, GenerationRow)}}
-        by_age = (
-            sorted(results.values(), key=lambda result: result.place)[: -self._kept_results],
-            sorted(rows.values(), key=lambda row: row.generation)[: -self._kept_generations],
-        )
-        return {record.key for old in by_age for record in old}
+        records = {**self._records, **{record.key: record for record in new}}.values()
+        results = {result.key for result in _results(records)[: -self._kept_results]}
+        return results | {row.key for row in _generations(records)[: -self._kept_generations]}
 
     def state(self) -> AppState:
         """Returns the state that all records together describe."""
-        found = AppState(
-            control_results=tuple(sorted(self._results.values(), key=lambda result: result.place)),
-            generations=tuple(sorted(self._generations.values(), key=lambda row: row.generation)),
+        records = self._records.values()
+        previous, owner = _one(PreviousWiring, records), _one(LastOwner, records)
+        numbers = _one(Numbers, records) or Numbers(0, 0)
+        return AppState(
+            live=_one(LiveRecord, records),
+            changelog=_one(ChangelogRecord, records),
+            previous=previous.wiring if previous else None,
+            last_generation=numbers.last_generation,
+            publication=numbers.publication,
+            control={record.partition: record for record in records if isinstance(record, ControlOffset)},
+            control_results=tuple(_results(records)),
+            generations=tuple(_generations(records)),
+            owner=owner.owner if owner else None,
         )
-        control: dict[int, ControlOffset] = {}
-        for record in self._records.values():
-            match record:
-                case LiveRecord():
-                    found = replace(found, live=record)
-                case ChangelogRecord():
-                    found = replace(found, changelog=record)
-                case PreviousWiring(wiring):
-                    found = replace(found, previous=wiring)
-                case Numbers(last_generation, publication):
-                    found = replace(found, last_generation=last_generation, publication=publication)
-                case LastOwner(owner):
-                    found = replace(found, owner=owner)
-                case ControlOffset(partition):
-                    control[partition] = record
-        return replace(found, control=control)
+
+
+def _one(kind: type[T], records: Iterable[Record]) -> T | None:
+    return next((record for record in records if isinstance(record, kind)), None)
+
+
+def _results(records: Iterable[Record]) -> list[ControlResult]:
+    return sorted((each for each in records if isinstance(each, ControlResult)), key=lambda each: each.place)
+
+
+def _generations(records: Iterable[Record]) -> list[GenerationRow]:
+    return sorted((each for each in records if isinstance(each, GenerationRow)), key=lambda each: each.generation)

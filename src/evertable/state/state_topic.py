@@ -24,7 +24,7 @@ from evertable.config.names import STATE
 from evertable.errors import AppRunningError, EvertableError, FencedError, KafkaUnreachableError, StateFormatError
 from evertable.kafka.errors import ErrorKind
 from evertable.shutdown import Shutdown
-from evertable.state.ownership import LEASE_S, LEAVING_S, Heartbeat, Ownership, fold, running_owner
+from evertable.state.ownership import LEASE_S, Heartbeat, Ownership
 from evertable.state.records import LastOwner, Owner, Record, encode
 from evertable.state.state import AppState, StateFold
 from evertable.state.state_log import StateLog, StateReader
@@ -72,7 +72,7 @@ class StateTopic:
         self._timeout_s = timeout_s
         self._lock = threading.RLock()
         self._memory = StateFold()
-        self._ownership = Ownership(self.owner.id)
+        self._ownership = Ownership(self.owner.id, self._memory)
         self._producer: Producer | None = None
         self._fenced: FencedError | None = None
         self._claimed = False
@@ -105,10 +105,11 @@ class StateTopic:
         """
         with self._lock:
             self.owner = replace(self.owner, claimed=None, leaving=False)
-            self._memory, self._ownership, self._fenced = StateFold(), Ownership(self.owner.id), None
+            self._memory, self._fenced = StateFold(), None
+            self._ownership = Ownership(self.owner.id, self._memory)
             self._log.make()
             with closing(self._log.reader()) as reader:
-                fold(reader.to_the_end(), self._ownership, self._memory)
+                self._ownership.fold(reader.to_the_end())
                 if not take_over:
                     self._refuse_if_running(reader, wait_s)
                 self._claimed = True
@@ -161,16 +162,9 @@ class StateTopic:
                 self._claimed = False
                 self._announce(None)
 
-    def __enter__(self) -> Self:
-        self.open()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def _refuse_if_running(self, reader: StateReader, wait_s: float) -> None:
         """Waits until every other owner has left, has begun to stop, or was silent for ``wait_s``."""
-        if running := running_owner(reader, self._ownership, self._memory, wait_s, self._shutdown):
+        if running := self._ownership.find_running(reader, wait_s, self._shutdown):
             raise AppRunningError(
                 f"The app '{self.app}' is already running: {running}.",
                 "To run both, set a different `app:` in this one's configuration. "
@@ -197,7 +191,7 @@ class StateTopic:
             self._fence_others(self._timeout_s)
         except KafkaException as problem:
             raise self._log.error(problem.args[0]) from problem
-        fold(reader.to_the_end(), self._ownership, self._memory)
+        self._ownership.fold(reader.to_the_end())
         self._stop_if_succeeded(self._ownership)
         if self._ownership.own is None:
             raise StateFormatError(
@@ -214,9 +208,9 @@ class StateTopic:
         while True:
             self._stop_if_succeeded(self._ownership)
             now = time.monotonic()
-            if not self._ownership.wait_ms(claimed_ms + int((now - began) * 1000), wait_s, LEAVING_S):
+            if not self._ownership.wait_ms(claimed_ms + int((now - began) * 1000), wait_s):
                 return
-            fold(reader.poll(_RETRY_S), self._ownership, self._memory)
+            self._ownership.fold(reader.poll(_RETRY_S))
             if now - last_heartbeat >= HEARTBEAT_S:
                 self._commit({self.owner.key: encode(self.owner)}, self._timeout_s)
                 last_heartbeat = now
@@ -277,7 +271,7 @@ class StateTopic:
         ownership = Ownership(self.owner.id)
         try:
             with closing(self._log.reader(self.owner.claimed, timeout_s)) as reader:
-                fold(reader.to_the_end(), ownership)
+                ownership.fold(reader.to_the_end())
         except StateFormatError as error:  # a record after our claim
             self._stop(f"one of another version. {error.what}")
         return ownership
