@@ -104,19 +104,18 @@ def test_too_few_brokers_are_named(broker: EmbeddedBroker) -> None:
         topics.create(1, 1000)
 
 
-def test_the_largest_message_of_the_sources(broker: EmbeddedBroker, new_topic: Callable[..., str]) -> None:
-    """It is read from the settings of the topics."""
-    sources = [new_topic(), new_topic(**{"max.message.bytes": "5000000"})]
+def test_the_largest_message_of_a_source(broker: EmbeddedBroker, new_topic: Callable[..., str]) -> None:
+    """It is read from the settings of the topic."""
     admin = Admin({"bootstrap.servers": broker.bootstrap})
-    assert largest_message(admin, sources) == 5_000_000
-    assert largest_message(admin, sources[:1]) == KAFKAS_MAX_MESSAGE_BYTES
+    assert largest_message(admin, new_topic(**{"max.message.bytes": "5000000"})) == 5_000_000
+    assert largest_message(admin, new_topic()) == KAFKAS_MAX_MESSAGE_BYTES
 
 
 def test_a_missing_source_is_named_and_not_created(own_broker: EmbeddedBroker) -> None:
     """This also holds if the broker creates topics automatically; deleted changelogs stay deleted."""
     properties = {"bootstrap.servers": own_broker.bootstrap}
     with pytest.raises(TopicNotFoundError, match="no topic 'nowhere'"):
-        largest_message(Admin(properties), ["nowhere"])
+        largest_message(Admin(properties), "nowhere")
     topics = ChangelogTopics(properties, "evertable", "demo")
     topics.create(1, 1000)
     topics.delete(1)

@@ -47,7 +47,8 @@ def reader() -> Iterator[httpx.Client]:
 
 def test_the_list(serve: Serve) -> None:
     """Every public name, with a table or not yet."""
-    catalog = Catalog(["users_ui"], {"generations": table(rows=[])}, number=7)
+    catalog = Catalog(["users_ui"], {"generations": table(rows=[])})
+    catalog.count_from(7)
     with httpx.Client(base_url=serve(catalog).url) as client:
         before = {"name": "users_ui", "ready": False, "generation": 0, "publication": 7, "version": None, "total": None}
         fixed = {"name": "generations", "ready": True, "generation": 0, "publication": 7, "version": 0, "total": 0}

@@ -22,7 +22,8 @@ def tables(generation: int) -> dict[str, BoundedTable]:
 
 def test_names_have_tables_from_the_first_publication_on() -> None:
     """The operators' tables have theirs before; publication numbers continue from the last one."""
-    catalog = Catalog(["users_ui", "accounts_ui", "final_ui"], {"logs": BoundedTable(COLUMNS, 1)}, number=41)
+    catalog = Catalog(["users_ui", "accounts_ui", "final_ui"], {"logs": BoundedTable(COLUMNS, 1)})
+    catalog.count_from(41)
     assert (catalog.current.number, catalog.current.generation, list(catalog.current.tables)) == (41, 0, ["logs"])
     assert catalog.ready is False
     assert catalog.names == ("users_ui", "accounts_ui", "final_ui", "logs")

@@ -6,32 +6,19 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-MATCHES = pa.schema(
-    [
-        pa.field("left", pa.int64(), nullable=False),
-        pa.field("right", pa.int64(), nullable=False),
-        pa.field("order_ts", pa.int64(), nullable=False),
-    ]
-)
+MATCHES = pa.schema([(name, pa.int64()) for name in ("left", "right", "order_ts")])
 REJECTS = pa.schema(
     [
-        pa.field("side", pa.uint8(), nullable=False),
-        pa.field("partition", pa.int32(), nullable=False),
-        pa.field("offset", pa.int64(), nullable=False),
-        pa.field("timestamp", pa.int64(), nullable=False),
-        pa.field("reason", pa.string(), nullable=False),
-        pa.field("raw", pa.binary()),
+        ("side", pa.uint8()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("timestamp", pa.int64()),
+        ("reason", pa.string()),
+        ("raw", pa.binary()),
     ]
 )
-
-
-def empty_batch(schema: pa.Schema) -> pa.RecordBatch:
-    """Returns a batch without rows."""
-    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
-
-
-NO_MATCHES = empty_batch(MATCHES)
-NO_REJECTS = empty_batch(REJECTS)
+NO_MATCHES = pa.RecordBatch.from_pylist([], MATCHES)
+NO_REJECTS = pa.RecordBatch.from_pylist([], REJECTS)
 
 
 @dataclass(frozen=True)
@@ -40,7 +27,7 @@ class Changes:
 
     - ``rows[side]``: ``_id`` (row id), ``_ts`` (the record's timestamp in ms), then the source's columns as configured;
     - ``matches``: ``left``, ``right`` (row ids), ``order_ts`` (in ms, of the chosen row: the right one in ``natural``,
-      the left one in ``asof``; 0 in ``inner`` and ``left``, where empty_batch is chosen);
+      the left one in ``asof``; 0 in ``inner`` and ``left``, which choose none);
     - ``rejects``: ``side``, ``partition``, ``offset``, ``timestamp`` (ms), ``reason``, ``raw`` (null for a tombstone).
 
     A configured column may itself be called ``_id`` or ``_ts``, so read these two by index, not by name.

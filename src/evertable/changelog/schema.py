@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evertable.changelog.changes import empty_batch
 from evertable.schema.columns import Column, ColumnType, Kind
 from evertable.schema.joins import JoinType
 
@@ -95,19 +94,14 @@ class RowLayout:
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self.columns = tuple(columns)
-        self.nulls_size = (len(self.columns) + 7) // 8
         fixed = [(field(i), _FIXED[column.type.kind]) for i, column in enumerate(self.columns)]
-        self.head = np.dtype([*_HEADER_FIELDS, ("nulls", "u1", (self.nulls_size,)), *fixed])
+        self.head = np.dtype([*_HEADER_FIELDS, ("nulls", "u1", ((len(self.columns) + 7) // 8,)), *fixed])
         """Header, nulls and fixed entries: all that precedes the texts."""
         self.texts = tuple(i for i, column in enumerate(self.columns) if column.type.kind in TEXT)
-        self.arrow = pa.schema(  # see Changes.rows
-            [
-                pa.field("_id", pa.int64(), nullable=False),
-                pa.field("_ts", pa.int64(), nullable=False),
-                *(pa.field(column.name, arrow_type(column.type)) for column in self.columns),
-            ]
-        )
-        self.empty = empty_batch(self.arrow)
+        stored = [(column.name, arrow_type(column.type)) for column in self.columns]
+        self.arrow = pa.schema([("_id", pa.int64()), ("_ts", pa.int64()), *stored])
+        """The schema of ``Changes.rows``."""
+        self.empty = pa.RecordBatch.from_pylist([], self.arrow)
 
 
 def field(column: int) -> str:

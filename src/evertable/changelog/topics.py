@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,36 +51,25 @@ class ChangelogTopic:
     partitions: int
 
 
-def largest_message(
-    admin: Admin, topics: Iterable[str], *, timeout_s: float = TIMEOUT_S, grace_s: float = GRACE_S
-) -> int:
-    """Returns the largest message that any of these topics accepts; Kafka's default if reading it is not allowed.
+def largest_message(admin: Admin, topic: str, *, timeout_s: float = TIMEOUT_S) -> int:
+    """Returns the largest message that a topic accepts; Kafka's default if reading it is not allowed.
 
-    Raises TopicNotFoundError if a topic does not exist for ``grace_s``.
+    Raises TopicNotFoundError if the topic does not exist for ``GRACE_S``.
     """
-    deadline = time.monotonic() + grace_s
-    asked = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics]
+    asked = ConfigResource(ResourceType.TOPIC, topic)
+    deadline = time.monotonic() + GRACE_S
     while True:
         try:
-            return _largest_message(admin, asked, timeout_s)
-        except TopicNotFoundError:
-            if time.monotonic() >= deadline:
-                raise
-        time.sleep(_LOOK_AGAIN_S)
-
-
-def _largest_message(admin: Admin, asked: list[ConfigResource], timeout_s: float) -> int:
-    largest = 0
-    answers = admin.ask(lambda client: client.describe_configs(asked, request_timeout=timeout_s), timeout_s)
-    for resource, answer in answers.items():
-        try:
-            largest = max(largest, int(answer.result()["max.message.bytes"].value))
+            answers = admin.ask(lambda client: client.describe_configs([asked], request_timeout=timeout_s), timeout_s)
+            return int(answers[asked].result()["max.message.bytes"].value)
         except KafkaException as problem:
-            if ErrorKind.of(problem.args[0]) is not ErrorKind.UNAUTHORIZED:
-                raise admin.explain(problem, resource.name, "DescribeConfigs") from problem
-            log.warning("No right to read the settings of topic '%s'; assuming Kafka's defaults", resource.name)
-            largest = max(largest, KAFKAS_MAX_MESSAGE_BYTES)
-    return largest or KAFKAS_MAX_MESSAGE_BYTES
+            kind = ErrorKind.of(problem.args[0])
+            if kind is ErrorKind.UNAUTHORIZED:
+                log.warning("No right to read the settings of topic '%s'; assuming Kafka's defaults", topic)
+                return KAFKAS_MAX_MESSAGE_BYTES
+            if kind is not ErrorKind.MISSING or time.monotonic() >= deadline:
+                raise admin.explain(problem, topic, "DescribeConfigs") from problem
+        time.sleep(_LOOK_AGAIN_S)
 
 
 def _limit(largest_source_message: int) -> int:

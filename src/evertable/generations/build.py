@@ -176,7 +176,7 @@ def _largest_message(config: Config, admins: AdminPool, timeout_s: float) -> int
 
     def request(source: Source) -> int:
         admin = admins.of(config.source_kafka(source).for_librdkafka())
-        return largest_message(admin, [source.topic], timeout_s=timeout_s)
+        return largest_message(admin, source.topic, timeout_s=timeout_s)
 
     return max(run_concurrently(lambda: request(config.left), lambda: request(config.right)))
 

@@ -39,16 +39,12 @@ class Notifier:
 
 
 class Catalog:
-    """Maps public names to tables: ``names`` flip with each publication, ``fixed`` ones never do.
-
-    ``number`` is the last publication before a restart, so that numbers never decrease.
-    """
+    """Maps public names to tables: ``names`` flip with each publication, ``fixed`` ones never do."""
 
     def __init__(
         self,
         names: Iterable[str],
         fixed: Mapping[str, Table] | None = None,
-        number: int = 0,
         *,
         changes: Notifier | None = None,
     ) -> None:
@@ -59,7 +55,7 @@ class Catalog:
         self._lock = threading.Lock()
         self.changes = changes or Notifier()
         self.notify, self.listen = self.changes.notify, self.changes.listen
-        self._current = Publication(number, 0, MappingProxyType(self._fixed))
+        self._current = Publication(0, 0, MappingProxyType(self._fixed))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -76,7 +72,7 @@ class Catalog:
         return len(self._current.tables) == len(self.names)
 
     def count_from(self, number: int) -> None:
-        """Sets the last publication before a restart, if it was not known when the catalog was created."""
+        """Sets the last publication before a restart, so that numbers never decrease."""
         with self._lock:
             current = self._current
             self._current = Publication(max(number, current.number), current.generation, current.tables)
