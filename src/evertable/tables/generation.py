@@ -22,7 +22,7 @@ from evertable.tables.joined_table import JoinedTable
 from evertable.tables.joins import JOINS, MatchedSlots
 from evertable.tables.numbering import Numbering
 from evertable.tables.source import SourceTable
-from evertable.tables.waiting import Matches, WaitingMatches
+from evertable.tables.waiting import WaitingMatches
 
 MAX_DEAD_LETTERS = 10_000
 
@@ -122,23 +122,24 @@ class GenerationTables:
 
     def _add_matches(self, batch: pa.RecordBatch, fresh: Sequence[Ints], version: int) -> bool:
         """Adds the matches of a batch, and those that waited for its rows; keeps those whose row is still missing."""
-        parts = [Matches(*(column.to_numpy() for column in batch.columns))]
-        parts += [self._waiting[side].release(fresh[side]) for side in Side]
-        matches = Matches.concat([part for part in parts if len(part)] or parts[:1])
-        if not len(matches):
+        parts = [np.stack([column.to_numpy() for column in batch.columns])] if batch.num_rows else []
+        parts += [part for side in Side for part in self._waiting[side].release(fresh[side])]
+        if not parts:
             return False
-        left, right = self.left.slots(matches.left), self.right.slots(matches.right)
+        matches = np.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
+        left, right = self.left.slots(matches[0]), self.right.slots(matches[1])
         no_left, no_right = left < 0, (left >= 0) & (right < 0)
         complete = ~(no_left | no_right)
         if not complete.all():
-            self._waiting[Side.LEFT].add(matches.left[no_left], matches.where(no_left))
-            self._waiting[Side.RIGHT].add(matches.right[no_right], matches.where(no_right))
-            left, right, matches = left[complete], right[complete], matches.where(complete)
-        if not len(matches):
+            self._waiting[Side.LEFT].add(matches[0, no_left], matches[:, no_left])
+            self._waiting[Side.RIGHT].add(matches[1, no_right], matches[:, no_right])
+            left, right, matches = left[complete], right[complete], matches[:, complete]
+        if not len(left):
             return False
         self.has_matches = True
-        order_id = matches.left if self._chosen is Side.LEFT else matches.right
-        return self.joined.index.add_matches(MatchedSlots(left, right, matches.order_ts, order_id), version)
+        left_id, right_id, order_ts = matches
+        order_id = left_id if self._chosen is Side.LEFT else right_id
+        return self.joined.index.add_matches(MatchedSlots(left, right, order_ts, order_id), version)
 
     def _add_rejects(self, batch: pa.RecordBatch) -> bool:
         if not batch.num_rows:
