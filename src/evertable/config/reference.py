@@ -22,9 +22,12 @@ from evertable.properties import Properties
 
 def updated(page: str) -> str:
     """Returns the page with its tables as the models have them now."""
+    unused: dict[str, list[str]] = {}
+    for name, why in NOT_USED.items():
+        unused.setdefault(why, []).append(f"`{name}`")
     tables = {
         "keys": "\n".join(_sections()),
-        "not used": _table(("property", "why"), [(f"`{name}`", why) for name, why in NOT_USED.items()]),
+        "not used": _table(("properties", "why"), [(", ".join(names), why) for why, names in unused.items()]),
         "renamed": _table(("Java", "librdkafka"), [(f"`{java}`", f"`{other}`") for java, other in RENAMED.items()]),
     }
     for name, text in tables.items():
@@ -37,7 +40,7 @@ def updated(page: str) -> str:
 def _sections() -> Iterator[str]:
     listed = list(fields())
     yield "### At the top\n"
-    yield _keys((path, info) for path, info in listed if len(path) == 1)
+    yield _keys((path, info) for path, info in listed if len(path) == 1 and not list(sections_of(info.annotation)))
     for path, info in listed:
         for model, below in sections_of(info.annotation):
             at = (*path, *below)

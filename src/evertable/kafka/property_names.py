@@ -13,7 +13,7 @@ def _names(text: str) -> frozenset[str]:
 
 # Accepted but not used, and why. Spark's connector rejects several of them.
 NOT_USED: dict[str, str] = {
-    "group.id": "Spark and the changelog's reader store their own positions and join no consumer group",
+    "group.id": "no consumer group is joined",
     "group.instance.id": "no consumer group is joined",
     "group.protocol": "no consumer group is joined",
     "group.remote.assignor": "no consumer group is joined",
@@ -28,8 +28,8 @@ NOT_USED: dict[str, str] = {
     "interceptor.classes": "Spark's connector allows no interceptors",
     "acks": "the changelog is always written with acks=all",
     "enable.idempotence": "the changelog is always written with an idempotent producer",
-    "retries": "the idempotent producer of the changelog retries by itself",
-    "max.in.flight.requests.per.connection": "the idempotent producer of the changelog sets it",
+    "retries": "the changelog is always written with an idempotent producer",
+    "max.in.flight.requests.per.connection": "the changelog is always written with an idempotent producer",
     "transactional.id": "the changelog is written without transactions: folding it twice changes nothing",
     "transaction.timeout.ms": "the changelog is written without transactions: folding it twice changes nothing",
 }
