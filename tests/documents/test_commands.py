@@ -21,6 +21,11 @@ def test_the_page_is_up_to_date() -> None:
     assert reference() == (ROOT / "docs" / "COMMANDS.md").read_text()
 
 
+def test_the_commands_that_ask_a_server() -> None:
+    named = {name for name, text in TEXTS.items() if "--url" in text and "--token-file" in text and "--ca " in text}
+    assert f"({', '.join(f'`{name}`' for name in sorted(named))})" in reference()
+
+
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_help_text_says_what_whole_and_with_an_example(name: str) -> None:
     """Its first sentence fits into the list of all commands, where longer ones are cut off."""
