@@ -34,7 +34,6 @@ from evertable.generations.checkpoint_folders import folder_of
 from evertable.generations.context import GenerationContext, GenerationCounters
 from evertable.generations.control_reading import ControlReading
 from evertable.generations.events import EventQueue, Message, Stop
-from evertable.generations.missing_topics import missing_topics
 from evertable.generations.orchestrator import Orchestrator, Ports
 from evertable.generations.overview import Board
 from evertable.generations.patience import Patience, StoppedError
@@ -43,7 +42,7 @@ from evertable.generations.running import RunningGeneration
 from evertable.generations.startup import Startup
 from evertable.generations.state_writer import StateWriter
 from evertable.generations.status_tables import DEAD_LETTERS, StatusTables
-from evertable.generations.suggestions import selectable_topics
+from evertable.generations.suggestions import missing_topics, selectable_topics
 from evertable.generations.sweeper import Sweeper
 from evertable.generations.watch import TopicWatch
 from evertable.kafka.admin import Admin
@@ -59,6 +58,8 @@ from evertable.tables.catalog import Catalog, Notifier
 from evertable.tables.table import Table
 
 FLIP_S = 30.0
+FIND_S = 3.0
+"""A topic about which Kafka does not answer in time is assumed to exist."""
 LEAVING_S = 1.0
 SWEEP_S = 2.0
 POLL_S = 0.1
@@ -90,7 +91,7 @@ class Application:
         keys, changes = keys_of(config), Notifier()
         self._shutdown = Shutdown()
         self._events = EventQueue()
-        self._watch = TopicWatch(self._events.post)
+        self._watch = TopicWatch(self._events.put)
         self.board = Board(self._watch)
         self._status_tables = StatusTables(keys, changes.notify)
         self._patience = Patience(self._shutdown, self._status_tables.report)
@@ -156,7 +157,16 @@ class Application:
                 self._patience.until_done(opening)
                 checkpoints = self._patience.until_kafka_answers(partial(self._checkpoints, state_topic.topic))
                 topics = changelog_topics(config)
-                context = GenerationContext(config, topics, engine, checkpoints, self.catalog.notify, self._counters)
+                context = GenerationContext(
+                    config,
+                    topics,
+                    engine,
+                    checkpoints,
+                    self.catalog.notify,
+                    self._counters,
+                    self._events.put,
+                    self._status_tables.report,
+                )
                 self._drive(context, state, state_topic, state_writer, hub, ends)
             if self._fenced is not None:
                 raise self._fenced
@@ -190,7 +200,7 @@ class Application:
             state_writer=state_writer,
             watch=self._watch,
             sweep=sweeper.take,
-            find_missing=partial(missing_topics, config, shutdown),
+            find_missing=lambda wiring: missing_topics(config.rewired(wiring), timeout_s=shutdown.left(FIND_S)),
             publish=partial(_flip, hub),
             new_generation=partial(RunningGeneration, context),
             shutdown=shutdown,
@@ -198,7 +208,7 @@ class Application:
         last_applied = state.live.published if state.live else None
         orchestrator = Orchestrator(context, life, ports, state.publication, last_applied)
         self.catalog.count_from(state.publication)
-        context.engine.listen(self._events.post)
+        context.engine.listen(self._events.put)
         first = startup.first_actions(life, folded, orchestrator, reading.topic_id if reading else None)
         state_writer.write(*startup.close_history(life.generations))
         startup.clean_up(life.generations)
@@ -233,7 +243,7 @@ class Application:
             return None
 
         def post(record: ControlMessage) -> None:
-            self._events.post(Message(record, topic_id=listener.topic_id))
+            self._events.put(Message(record, topic_id=listener.topic_id))
 
         listener = ControlListener(
             self._control,
@@ -259,7 +269,7 @@ class Application:
     def _stop_fenced(self, error: FencedError) -> None:
         """Stops because another server has taken over; called on the state writer's thread."""
         self._fenced = error
-        self._events.post(Stop(error))
+        self._events.put(Stop(error))
         self._shutdown.begin()
 
     def _register_metrics(self) -> None:
@@ -269,6 +279,5 @@ class Application:
         self._metrics.read("evertable_lag_records", lambda: board.lag)
 
 
-def _flip(hub: Hub, generation: int, tables: Mapping[str, Table], also: Callable[[], None]) -> int:
-    flipping = asyncio.run_coroutine_threadsafe(hub.publish(generation, tables, also), hub.loop)
-    return flipping.result(FLIP_S).number
+def _flip(hub: Hub, generation: int, tables: Mapping[str, Table], also: Callable[[], None]) -> None:
+    asyncio.run_coroutine_threadsafe(hub.publish(generation, tables, also), hub.loop).result(FLIP_S)

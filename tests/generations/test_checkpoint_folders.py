@@ -49,7 +49,7 @@ def test_an_object_store_has_a_folder_for_each_id() -> None:
 @pytest.mark.parametrize("scheme", ["", "file:", "file://"])
 def test_a_folder_is_local_however_it_is_spelled(tmp_path: Path, scheme: str) -> None:
     nothing: Any = None
-    context = GenerationContext(nothing, nothing, nothing, f"{scheme}{tmp_path}", nothing, nothing)
+    context = GenerationContext(nothing, nothing, nothing, f"{scheme}{tmp_path}", nothing, nothing, nothing, nothing)
     (tmp_path / "g000007").mkdir()
     assert context.checkpoints_left() == [7]
     context.delete_checkpoint(7)

@@ -13,7 +13,7 @@ from evertable.generations.context import GenerationContext
 
 def test_a_checkpoint_is_deleted_while_a_stopped_task_still_writes(tmp_path: Path) -> None:
     nothing: Any = None
-    context = GenerationContext(nothing, nothing, nothing, str(tmp_path), nothing, nothing)
+    context = GenerationContext(nothing, nothing, nothing, str(tmp_path), nothing, nothing, nothing, nothing)
     late, begun = Path(context.checkpoint(3)) / "state" / "0", threading.Event()
 
     def write() -> None:

@@ -31,7 +31,7 @@ def test_the_first_generation_is_built_warms_and_goes_live() -> None:
     life = Lifecycle(Rules(), last=6)
     assert life.want(A, 0, "m1") == [Build(7, A)]
     assert life.started(7, 1) == []
-    assert life.caught_up(7, 2) == [Publish(7), Settle("m1", Result.APPLIED, 7)]
+    assert life.caught_up(7, 2) == [Publish(7), Settle("m1", Result.APPLIED)]
     assert life.live is not None
     assert (life.live.number, life.previous) == (7, None)
 
@@ -40,7 +40,7 @@ def test_a_swap_builds_beside_the_live_one_which_then_lingers_and_retires() -> N
     life = live_on(A)
     assert life.want(B, 10, "m") == [Build(2, B)]
     life.started(2, 11)
-    assert life.caught_up(2, 12) == [Publish(2), Settle("m", Result.APPLIED, 2)]
+    assert life.caught_up(2, 12) == [Publish(2), Settle("m", Result.APPLIED)]
     assert (life.previous, life.next_due) == (A, 20)
     assert life.tick(19.9) == []
     assert life.tick(20) == [End(1)]
@@ -50,19 +50,19 @@ def test_a_swap_builds_beside_the_live_one_which_then_lingers_and_retires() -> N
 
 def test_an_unchanged_wiring_changes_nothing() -> None:
     life = live_on(A)
-    assert life.want(A, 1, "m") == [Settle("m", Result.UNCHANGED, 1)]
+    assert life.want(A, 1, "m") == [Settle("m", Result.UNCHANGED)]
 
 
 def test_newer_messages_supersede_a_build_and_only_the_newest_is_built_next() -> None:
     """Not before the one that was given up is cleaned up."""
     life = live_on(A)
     life.want(B, 1, "m1")
-    assert life.want(C, 2, "m2") == [Settle("m1", Result.SUPERSEDED, 2, "a newer message came"), End(2)]
-    assert life.want(B, 3, "m3") == [Settle("m2", Result.SUPERSEDED, 0, "a newer message came")]
+    assert life.want(C, 2, "m2") == [Settle("m1", Result.SUPERSEDED, "a newer message came"), End(2)]
+    assert life.want(B, 3, "m3") == [Settle("m2", Result.SUPERSEDED, "a newer message came")]
     assert life.started(2, 4) == []
     assert life.ended(2, 5) == [Build(3, B)]
     life.started(3, 6)
-    assert life.caught_up(3, 7)[-1] == Settle("m3", Result.APPLIED, 3)
+    assert life.caught_up(3, 7)[-1] == Settle("m3", Result.APPLIED)
 
 
 def test_in_a_burst_the_next_build_waits_until_it_is_over() -> None:
@@ -80,9 +80,9 @@ def test_going_back_to_the_live_wiring_gives_up_the_build() -> None:
     life = live_on(A)
     life.want(B, 1, "m1")
     assert life.want(A, 2, "m2") == [
-        Settle("m1", Result.SUPERSEDED, 2, "a newer message came"),
+        Settle("m1", Result.SUPERSEDED, "a newer message came"),
         End(2),
-        Settle("m2", Result.APPLIED, 1),
+        Settle("m2", Result.APPLIED),
     ]
     assert life.ended(2, 3) == []
 
@@ -93,7 +93,7 @@ def test_a_lingering_generation_is_revived_at_once() -> None:
     life.want(B, 1)
     life.started(2, 1)
     life.caught_up(2, 2)
-    assert life.want(A, 3, "back") == [Publish(1), Settle("back", Result.APPLIED, 1)]
+    assert life.want(A, 3, "back") == [Publish(1), Settle("back", Result.APPLIED)]
     assert life.live is not None
     assert (life.live.number, life.previous, [one.number for one in life.lingering]) == (1, B, [2])
     assert life.tick(11) == [End(2)]
@@ -131,7 +131,7 @@ def test_a_swap_that_comes_to_nothing_leaves_the_live_one(how: str) -> None:
     life.started(2, 2)
     actions = life.failed(2, "no such topic", 3) if how == "fails" else life.tick(121)
     reason = "no such topic" if how == "fails" else "not warm within 120 s (swap.timeout_s)"
-    assert actions == [Settle("m", Result.FAILED, 2, reason), End(2)]
+    assert actions == [Settle("m", Result.FAILED, reason), End(2)]
     assert life.ended(2, 130) == []
     assert (life.wanted, life.next_due) == (A, float("inf"))
     assert life.want(B, 140, "again") == [Build(3, B)]
@@ -171,7 +171,7 @@ def test_what_was_live_before_a_restart_is_retried_while_a_disk_is_full() -> Non
 def test_a_message_that_failed_at_the_start_is_not_tried_again() -> None:
     life = Lifecycle(Rules(), fallbacks=(A, B), retry_s=5)
     assert life.want(C, 0, "m") == [Build(1, C)]
-    assert life.failed(1, "disk full", 1, lasting=False) == [Settle("m", Result.FAILED, 1, "disk full"), End(1)]
+    assert life.failed(1, "disk full", 1, lasting=False) == [Settle("m", Result.FAILED, "disk full"), End(1)]
     assert life.ended(1, 2) == [Build(2, A)]
     life.failed(2, "disk full", 3, lasting=False)
     life.ended(2, 4)
@@ -209,7 +209,7 @@ def test_a_message_does_not_wait_for_the_next_try() -> None:
 def test_what_ends_at_the_stop_is_not_built_again() -> None:
     life = live_on(A)
     life.want(B, 1, "m")
-    assert life.close() == [Settle("m", Result.SUPERSEDED, 2, "the orchestrator stops"), End(2)]
+    assert life.close() == [Settle("m", Result.SUPERSEDED, "the orchestrator stops"), End(2)]
     assert life.ended(2, 2) == []
     assert list(life.generations) == [1]
 
@@ -218,7 +218,7 @@ def test_what_is_being_resumed_at_the_stop_stays() -> None:
     """It was live, and is nobody's to delete; what asked for its wiring has it."""
     life = Lifecycle(Rules())
     life.resume(9, A, "m")
-    assert life.close() == [Settle("m", Result.UNCHANGED, 9)]
+    assert life.close() == [Settle("m", Result.UNCHANGED)]
     assert life.staying is life.generations[9]
     life = Lifecycle(Rules())
     life.resume(9, A)
@@ -248,7 +248,7 @@ def test_a_held_generation_ends_and_what_is_live_stays() -> None:
     life = live_on(A)
     life.want(B, 1, "m")
     life.started(2, 2)
-    assert life.held(2, "all rejected") == [Settle("m", Result.HELD, 2, "all rejected"), End(2)]
+    assert life.held(2, "all rejected") == [Settle("m", Result.HELD, "all rejected"), End(2)]
     assert life.ended(2, 3) == []
     assert (life.live and life.live.number, life.wanted) == (1, A)
     assert life.want(B, 4, "again") == [Build(3, B)]

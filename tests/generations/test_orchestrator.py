@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -14,7 +14,6 @@ import pytest
 from tests.waiting import wait_until
 
 from evertable.changelog.resumption import ChangelogEnd
-from evertable.changelog.schema import Side
 from evertable.config import Config, JoinType
 from evertable.control.messages import ControlMessage, keys_of
 from evertable.errors import NotReadyError
@@ -44,9 +43,11 @@ CONFIG = Config.model_validate(
 class FakeGeneration:
     """A generation that is built and warm at once."""
 
-    def __init__(self, number: int, wiring: Wiring, post: Callable[[Any], None]) -> None:
+    def __init__(self, number: int, wiring: Wiring) -> None:
         self.number, self.wiring = number, wiring
         self.tables = self.feed = self.identity = self.started = self.progress = self.replaced_figures = None
+        self.building: Future[None] | None = None
+        self.swap_began = 0.0
         self.is_warm = self.is_beside_live = False
         self.expected_bytes = self.rows = 0
         self.published = self.created = self.stale_reason = ""
@@ -55,7 +56,6 @@ class FakeGeneration:
         self.records: list[Record] = []
         self.changelog_end: ChangelogEnd | None = None
         self.ended = False
-        self._post = post
 
     def build(self) -> None:
         self.is_warm = True
@@ -86,7 +86,7 @@ class Rig:
     generations: dict[int, FakeGeneration] = field(default_factory=dict)
     may_publish: threading.Event = field(default_factory=threading.Event)
     may_answer: threading.Event = field(default_factory=threading.Event)
-    asked: list[Mapping[Side, str]] = field(default_factory=list)
+    asked: list[Wiring] = field(default_factory=list)
     missing: str = ""
 
     def __post_init__(self) -> None:
@@ -94,7 +94,9 @@ class Rig:
         self.may_answer.set()
         nothing: Any = _Nothing()
         self.board = Board(nothing)
-        context = GenerationContext(CONFIG, nothing, nothing, "", lambda: None, GenerationCounters(lambda *_: None))
+        counters = GenerationCounters(lambda *_: None)
+        post, report = self.events.put, self.status_tables.report
+        context = GenerationContext(CONFIG, nothing, nothing, "", lambda: None, counters, post, report)
         writer: Any = self
         ports = Ports(
             events=self.events,
@@ -118,23 +120,22 @@ class Rig:
     def flush(self, _: float) -> bool:
         return True
 
-    def find_missing(self, topics: Mapping[Side, str]) -> str:
-        self.asked.append(topics)
+    def find_missing(self, wiring: Wiring) -> str:
+        self.asked.append(wiring)
         self.may_answer.wait(60)
         return self.missing
 
-    def publish(self, generation: int, _: Mapping[str, Any], also: Callable[[], None]) -> int:
+    def publish(self, generation: int, _: Mapping[str, Any], also: Callable[[], None]) -> None:
         self.may_publish.wait(60)
         self.published.append(generation)
         also()
-        return len(self.published)
 
     def new_generation(self, number: int, wiring: Wiring) -> Any:
-        self.generations[number] = FakeGeneration(number, wiring, self.events.post)
+        self.generations[number] = FakeGeneration(number, wiring)
         return self.generations[number]
 
     def send(self, offset: int, answer: Answer | None = None, **message: str) -> None:
-        self.events.post(Message(ControlMessage(0, offset, 1_000, orjson.dumps(message)), answer))
+        self.events.put(Message(ControlMessage(0, offset, 1_000, orjson.dumps(message)), answer))
 
     @property
     def results(self) -> list[tuple[int, str]]:
@@ -186,8 +187,8 @@ def test_while_kafka_is_asked_for_topics_events_are_taken_and_messages_keep_thei
         rig.may_answer.clear()
         rig.send(0, usersTopic="users_v2")
         rig.send(1, joinType="nonsense")
-        wait_until(lambda: rig.asked == [{Side.LEFT: "users_v2"}])
-        rig.events.post(Committed(1, ChangelogEnd("id", {0: 7})))
+        wait_until(lambda: rig.asked == [replace(FIRST, left_topic="users_v2")])
+        rig.events.put(Committed(1, ChangelogEnd("id", {0: 7})))
         wait_until(lambda: rig.generations[1].changelog_end)  # taken, although the answer is missing
         assert rig.results == []
         rig.may_answer.set()
@@ -222,7 +223,7 @@ def test_a_message_with_a_missing_topic_is_rejected_and_builds_nothing() -> None
 def test_a_check_that_fails_says_nothing_against_the_topics(monkeypatch: pytest.MonkeyPatch) -> None:
     with running() as rig:
 
-        def fail(_: Mapping[Side, str]) -> str:
+        def fail(_: Wiring) -> str:
             raise OSError("no route")
 
         monkeypatch.setattr(rig.orchestrator.messages, "_find_missing", fail)
@@ -238,7 +239,7 @@ def test_nothing_is_shown_or_ended_before_viewers_see_the_new_generation() -> No
         wait_until(lambda: 2 in rig.generations and rig.generations[2].is_warm)
         wait_until(lambda: rig.generations[2].published)
         rig.send(1, joinType="natural")
-        rig.events.post(Built(2, None))
+        rig.events.put(Built(2, None))
         assert rig.results == []
         assert not rig.generations[1].ended
         assert rig.status[4] == 1
@@ -254,7 +255,7 @@ def test_nothing_is_shown_or_ended_before_viewers_see_the_new_generation() -> No
 def test_a_flip_that_fails_ends_the_orchestrator_with_its_reason() -> None:
 
     class Failing(Rig):
-        def publish(self, *_: Any) -> int:
+        def publish(self, *_: Any) -> None:
             raise TimeoutError("the server does not answer")
 
     rig = Failing()

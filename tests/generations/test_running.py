@@ -51,8 +51,8 @@ class OneRow:
 
 def test_a_commit_that_a_failed_query_did_not_report_counts_when_it_runs_again(tmp_path: Path) -> None:
     """It then has nothing to replay, so its tables are not stale until the next record."""
-    nothing: Any = None
-    running = RunningGeneration(nothing, 7, Wiring("l", "r", JoinType.LEFT))
+    context: Any = SimpleNamespace(post=lambda event: None)
+    running = RunningGeneration(context, 7, Wiring("l", "r", JoinType.LEFT))
     left, right = SimpleNamespace(topic="l"), SimpleNamespace(topic="r")
     built: Any = SimpleNamespace(spec=SimpleNamespace(left=left, right=right, checkpoint=str(tmp_path)))
     running.built = built

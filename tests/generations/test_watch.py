@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -18,27 +19,34 @@ from evertable.changelog.schema import Side
 from evertable.config import Config
 from evertable.generations.identity import identity_of, topic_ids
 from evertable.generations.source_events import (
-    KafkaLost,
-    KafkaRegained,
+    ClusterEvent,
+    EventKind,
     ObservedTopic,
-    PartitionsGrew,
-    Rewound,
     SourceEvent,
     SourceHistory,
-    TopicBack,
-    TopicGone,
-    TopicRecreated,
-    Truncated,
     WatchEvent,
 )
 from evertable.generations.watch import TopicWatch
 
 USERS = 7, "users", "u1"
+GONE = SourceEvent(7, "users", EventKind.GONE, "The topic 'u1' is gone.")
+BACK = SourceEvent(7, "users", EventKind.BACK, "The topic 'u1' is back.")
 NOW = ObservedTopic("A", {0: 0, 1: 10}, {0: 5, 1: 20})
 
 
 def history(topic_id: str | None = "A") -> SourceHistory:
     return SourceHistory(*USERS, topic_id, {0: 0, 1: 10})
+
+
+def recreated(was: str, is_: str) -> SourceEvent:
+    what = f"The topic 'u1' was deleted and recreated: its id was {was} and is {is_}."
+    return SourceEvent(7, "users", EventKind.RECREATED, what, is_fatal=True)
+
+
+def truncated(partition: int, position: int, earliest: int, topic: str = "u1") -> SourceEvent:
+    what = f"The topic '{topic}' begins at offset {earliest} of partition {partition}"
+    message = f"{what}, but the next offset to read was {position}."
+    return SourceEvent(7, "users", EventKind.TRUNCATED, message)
 
 
 def events_of(
@@ -57,23 +65,25 @@ def test_a_missing_topic_and_its_return_are_reported_once() -> None:
     """A single failed poll is no event."""
     users = history()
     assert [events_of(users, now) for now in (None, NOW, None)] == [[], [], []]
-    assert [events_of(users, now) for now in (None, None, None)] == [[TopicGone(*USERS)], [], []]
-    assert [events_of(users, now) for now in (NOW, NOW)] == [[TopicBack(*USERS)], []]
+    assert [events_of(users, now) for now in (None, None, None)] == [[GONE], [], []]
+    assert [events_of(users, now) for now in (NOW, NOW)] == [[BACK], []]
 
 
 def test_a_recreated_topic_is_reported_once_and_old_positions_do_not_apply() -> None:
     users = history()
     again = ObservedTopic("B", {0: 0}, {0: 3})
-    assert events_of(users, again, {0: 5, 1: 20}) == [TopicRecreated(*USERS, "A", "B")]
+    assert events_of(users, again, {0: 5, 1: 20}) == [recreated("A", "B")]
     assert events_of(users, again, {0: 5, 1: 20}) == []
     assert users.lag(again, {0: 5}) == {}
-    assert events_of(users, replace(again, topic_id="C")) == [TopicRecreated(*USERS, "B", "C")]
+    assert events_of(users, replace(again, topic_id="C")) == [recreated("B", "C")]
 
 
 def test_more_partitions_are_reported_once() -> None:
     users = history()
     grown = replace(NOW, begins={**NOW.begins, 2: 0}, ends={**NOW.ends, 2: 9})
-    assert events_of(users, grown) == [PartitionsGrew(*USERS, 2, 3)]
+    assert events_of(users, grown) == [
+        SourceEvent(7, "users", EventKind.PARTITIONS_GREW, "The topic 'u1' had 2 partitions and has 3.")
+    ]
     assert events_of(users, grown) == []
     assert users.lag(grown, {0: 5, 1: 20}) == {0: 0, 1: 0, 2: 9}
 
@@ -81,21 +91,27 @@ def test_more_partitions_are_reported_once() -> None:
 def test_records_deleted_before_they_were_read_are_reported_once_per_partition() -> None:
     users = history()
     cut = replace(NOW, begins={0: 3, 1: 15})
-    assert events_of(users, cut, {0: 2, 1: 15}) == [Truncated(*USERS, partition=0, position=2, earliest=3)]
+    assert events_of(users, cut, {0: 2, 1: 15}) == [truncated(0, 2, 3)]
     assert events_of(users, cut, {0: 2, 1: 15}) == []
     assert events_of(users, cut, {0: 3, 1: 15}) == []
-    assert events_of(users, replace(cut, begins={0: 5, 1: 15}), {0: 3, 1: 15}) == [Truncated(*USERS, 0, 3, 5)]
+    assert events_of(users, replace(cut, begins={0: 5, 1: 15}), {0: 3, 1: 15}) == [truncated(0, 3, 5)]
+
+
+def test_records_deleted_before_any_was_read_are_fatal() -> None:
+    """Spark takes the partition for empty, and waits forever."""
+    [event] = events_of(history(), replace(NOW, begins={0: 3, 1: 10}))
+    assert event == replace(truncated(0, 0, 3), is_fatal=True)
 
 
 def test_a_partition_of_which_nothing_was_read_counts_from_its_start() -> None:
-    assert events_of(history(), replace(NOW, begins={0: 0, 1: 11})) == [Truncated(*USERS, 1, 10, 11)]
+    assert events_of(history(), replace(NOW, begins={0: 0, 1: 11})) == [truncated(1, 10, 11)]
 
 
 def test_a_partition_that_ends_before_its_position_is_reported() -> None:
     """Without topic ids, that is how a recreated topic may be noticed."""
-    assert events_of(history(None), ObservedTopic(None, {0: 0, 1: 0}, {0: 5, 1: 3}), {0: 5, 1: 20}) == [
-        Rewound(*USERS, 1, 20, 3)
-    ]
+    [event] = events_of(history(None), ObservedTopic(None, {0: 0, 1: 0}, {0: 5, 1: 3}), {0: 5, 1: 20})
+    assert (event.kind, event.is_fatal) == (EventKind.REWOUND, True)
+    assert event.message == ("The topic 'u1' ends at offset 3 of partition 1, but the next offset to read was 20.")
 
 
 def test_the_lag_is_the_number_of_unread_offsets() -> None:
@@ -146,13 +162,13 @@ def test_a_deleted_topic_and_its_recreation_are_reported(
     watching = Watching(wired(broker, users, new_topic()))
     assert watching.poll() == []
     admin.delete_topics([users])[users].result(timeout=30)
-    wait_until(lambda: watching.poll() == [TopicGone(7, "users", users)])
+    wait_until(lambda: watching.poll() == [replace(GONE, message=f"The topic '{users}' is gone.")])
     assert watching.poll(3) == []
     admin.create_topics([NewTopic(users, 1, 1)])[users].result(timeout=30)
     wait_until(watching.poll)
     [made] = watching.reports
-    assert isinstance(made, TopicRecreated)
-    assert made.old_id != made.new_id
+    assert isinstance(made, SourceEvent)
+    assert (made.kind, made.is_fatal) == (EventKind.RECREATED, True)
     assert watching.poll(3) == []
 
 
@@ -164,7 +180,9 @@ def test_a_topic_recreated_between_two_polls_is_reported(
     admin.delete_topics([accounts])[accounts].result(timeout=30)
     admin.create_topics([NewTopic(accounts, 1, 1)])[accounts].result(timeout=30)
     wait_until(watching.poll)
-    assert [type(report) for report in watching.reports] == [TopicRecreated]
+    [event] = watching.reports
+    assert isinstance(event, SourceEvent)
+    assert (event.source, event.kind) == ("accounts", EventKind.RECREATED)
 
 
 def test_new_partitions_are_reported(broker: EmbeddedBroker, new_topic: Callable[..., str], admin: AdminClient) -> None:
@@ -173,7 +191,10 @@ def test_new_partitions_are_reported(broker: EmbeddedBroker, new_topic: Callable
     watching = Watching(wired(broker, users, users))
     admin.create_partitions([NewPartitions(users, 3)])[users].result(timeout=30)
     wait_until(watching.poll)
-    assert watching.reports == [PartitionsGrew(7, name, users, 1, 3) for name in ("users", "accounts")]
+    assert watching.reports == [
+        SourceEvent(7, name, EventKind.PARTITIONS_GREW, f"The topic '{users}' had 1 partitions and has 3.")
+        for name in ("users", "accounts")
+    ]
 
 
 def test_deleted_records_are_reported(
@@ -187,7 +208,7 @@ def test_deleted_records_are_reported(
     assert watching.watch.lag(7) == {("users", 0): 0, ("users", 1): 6, ("accounts", 0): 0}
     [answer] = admin.delete_records([TopicPartition(users, 1, 8)]).values()
     answer.result(timeout=30)
-    assert watching.poll() == [Truncated(7, "users", users, partition=1, position=4, earliest=8)]
+    assert watching.poll() == [truncated(1, 4, 8, users)]
     assert watching.poll(2) == []
     watching.positions = {(Side.LEFT, 1): 10}
     assert watching.watch.lag(7)["users", 1] == 0
@@ -212,7 +233,8 @@ def test_an_outage_and_its_end_are_reported_once(own_broker: EmbeddedBroker) -> 
         answer.result(timeout=30)
     watching = Watching(wired(own_broker, "u", "a"), interval_s=0.05, timeout_s=1)
     produce_to(own_broker.bootstrap)("u", [b"{}"])
-    with watching.watch:
+    with closing(watching.watch):
+        watching.watch.start()
         wait_until(lambda: watching.watch.lag(7).get(("users", 0)) == 1)
         watching.positions = {(Side.LEFT, 0): 1}  # all is read, so a slow start of the broker stalls no source
         own_broker.kill()
@@ -222,6 +244,9 @@ def test_an_outage_and_its_end_are_reported_once(own_broker: EmbeddedBroker) -> 
         own_broker.kill()
         wait_until(lambda: len(watching.reports) == 3)
     servers = own_broker.bootstrap
-    assert [type(report) for report in watching.reports] == [KafkaLost, KafkaRegained, KafkaLost]
-    assert str(watching.reports[0]).startswith(f"[KAFKA_UNREACHABLE] Kafka at {servers} does not answer")
-    assert watching.reports[1] == KafkaRegained(servers)
+    lost, regained, again = watching.reports
+    assert isinstance(lost, ClusterEvent)
+    assert lost.message.startswith(f"[KAFKA_UNREACHABLE] Kafka at {servers} does not answer")
+    assert regained == ClusterEvent(f"Kafka at {servers} answers again.", is_lost=False)
+    assert isinstance(again, ClusterEvent)
+    assert (lost.is_lost, again.is_lost) == (True, True)

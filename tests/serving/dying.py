@@ -16,13 +16,12 @@ def die_at_the_flip(moment: str, generation: int) -> None:
     """Kills the whole process group with -9, right before or right after this generation is shown."""
     flip = application._flip
 
-    def fatal(hub: Any, number: int, *rest: Any) -> int:
+    def fatal(hub: Any, number: int, *rest: Any) -> None:
         if (moment, number) == ("before", generation):
             os.killpg(0, signal.SIGKILL)
-        publication = flip(hub, number, *rest)
+        flip(hub, number, *rest)
         if (moment, number) == ("after", generation):
             os.killpg(0, signal.SIGKILL)
-        return publication
 
     mock.patch.object(application, "_flip", fatal).start()
 

@@ -13,6 +13,7 @@ from evertable.changelog.topics import ChangelogTopics
 from evertable.config import Config
 from evertable.engine.process import Engine
 from evertable.engine.spec import local_path
+from evertable.generations.events import OrchestratorEvent
 from evertable.generations.feed import Feed
 
 DELETE_S, DELETE_RETRY_S = 5.0, 0.1
@@ -75,13 +76,13 @@ class GenerationContext:
     ring: Callable[[], None]
     """Notifies viewers that a table has changed."""
     counts: GenerationCounters
+    post: Callable[[OrchestratorEvent], None]
+    """Hands an event to the orchestrator."""
+    report: Callable[[str, str], None]
+    """Logs a line for operators, of a level."""
 
-    def has_room(self) -> bool:
-        """Whether the tables take less memory than ``server.max_memory_mb`` allows."""
-        return self.fits(1)
-
-    def fits(self, more: int) -> bool:
-        """Whether another generation of that many bytes fits beside the ones that exist."""
+    def fits(self, more: int = 1) -> bool:
+        """Whether so many more bytes of tables fit into ``server.max_memory_mb``."""
         limit = self.config.server.max_memory_mb
         return limit is None or self.counts.tables_bytes + more <= limit << 20
 

@@ -36,18 +36,9 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class Published:
-    """All names show this generation now, or could not be flipped."""
-
-    generation: int
-    number: int
-    error: BaseException | None
-
-
-@dataclass(frozen=True)
 class Built:
     generation: int
-    error: Exception | None
+    error: BaseException | None
 
 
 @dataclass(frozen=True)
@@ -74,7 +65,7 @@ class Broken:
 @dataclass(frozen=True)
 class Ended:
     generation: int
-    error: Exception | None
+    error: BaseException | None
 
 
 @dataclass(frozen=True)
@@ -84,24 +75,6 @@ class Stop:
     failure: Exception | None = None
 
 
-OrchestratorEvent = (
-    Message | Checked | Built | Warm | Published | Committed | Broken | Ended | EngineEvent | WatchEvent | Stop
-)
-
-
-class EventQueue:
-    """Hands events to the orchestrator, in order. It exists before the orchestrator and all who post to it."""
-
-    def __init__(self) -> None:
-        self._events: queue.SimpleQueue[OrchestratorEvent] = queue.SimpleQueue()
-
-    def post(self, event: OrchestratorEvent) -> None:
-        """Returns at once; any thread may call it."""
-        self._events.put(event)
-
-    def take(self, timeout_s: float) -> OrchestratorEvent | None:
-        """Returns the next event; None if there is none within that time."""
-        try:
-            return self._events.get(timeout=max(0.0, timeout_s))
-        except queue.Empty:
-            return None
+OrchestratorEvent = Message | Checked | Built | Warm | Committed | Broken | Ended | EngineEvent | WatchEvent | Stop
+EventQueue = queue.SimpleQueue[OrchestratorEvent]
+"""Hands events to the orchestrator, in order. It exists before the orchestrator and all who put events into it."""

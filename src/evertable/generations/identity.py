@@ -8,7 +8,6 @@ from typing import cast
 from evertable.background import run_concurrently
 from evertable.changelog.schema import VERSION
 from evertable.config import Config, Source
-from evertable.engine.spec import GenerationSpec
 from evertable.errors import TopicNotFoundError
 from evertable.kafka.admin import AdminPool
 from evertable.kafka.topics import topic_id
@@ -24,8 +23,8 @@ def identity_of(
     """Returns the identity of a generation that is built from ``config``, which has the generation's wiring.
 
     ``ids`` are the topics' ids (:func:`topic_ids`), requested *before* the build reads the topics' offsets, so that a
-    topic that is recreated in between counts as changed. ``offsets`` are those at which the sources begin
-    (:func:`offsets_of`), or the remembered ones when a resume is checked.
+    topic that is recreated in between counts as changed. ``offsets`` are those at which the sources begin, or the
+    remembered ones when a resume is checked.
     """
     left, right = (
         SourceIdentity(source.topic, topic_id, str(source.start), dict(begin), source.name)
@@ -55,11 +54,6 @@ def topic_ids(
     if missing:  # by message: one topic may be both sides
         raise TopicNotFoundError.of([*missing.values()])
     return cast(tuple[str | None, str | None], (left, right))
-
-
-def offsets_of(spec: GenerationSpec) -> tuple[Mapping[int, int], Mapping[int, int]]:
-    """Returns the offsets at which both sources begin."""
-    return spec.left.start, spec.right.start
 
 
 def _layout(config: Config) -> dict[str, str]:

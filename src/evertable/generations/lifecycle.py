@@ -15,9 +15,10 @@ wirings that are requested meanwhile, only the newest is built next. Once a gene
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from evertable.schema.wiring import Wiring
 
@@ -39,6 +40,7 @@ class GenerationState(StrEnum):
     HELD = "held"
 
 
+ENDINGS = (GenerationState.RETIRED, GenerationState.FAILED, GenerationState.SUPERSEDED, GenerationState.HELD)
 MOVES: dict[GenerationState, frozenset[GenerationState]] = {
     GenerationState.BUILDING: frozenset({GenerationState.WARMING, GenerationState.FAILED, GenerationState.SUPERSEDED}),
     GenerationState.WARMING: frozenset(
@@ -46,13 +48,10 @@ MOVES: dict[GenerationState, frozenset[GenerationState]] = {
     ),
     GenerationState.LIVE: frozenset({GenerationState.LINGERING, GenerationState.RETIRED}),
     GenerationState.LINGERING: frozenset({GenerationState.LIVE, GenerationState.RETIRED}),
-    GenerationState.RETIRED: frozenset(),
-    GenerationState.FAILED: frozenset(),
-    GenerationState.SUPERSEDED: frozenset(),
-    GenerationState.HELD: frozenset(),
+    **dict.fromkeys(ENDINGS, frozenset()),
 }
 
-RequestId = Hashable
+RequestId = Any
 """Identifies who requested a wiring, such as a control message, for the report of the outcome."""
 
 
@@ -95,7 +94,6 @@ class Settle:
 
     request: RequestId
     result: Result
-    generation: int
     reason: str = ""
 
 
@@ -205,17 +203,19 @@ class Lifecycle:
         if coming and coming.wiring == wiring:
             coming.requests += asking
             return []
-        actions = self._supersede(coming, "a newer message came")
-        actions += self._settle_asking(Result.SUPERSEDED, "a newer message came")
+        reason = "a newer message came"
+        actions = self._end(coming, GenerationState.SUPERSEDED, reason) if coming else []
+        actions += [Settle(one, Result.SUPERSEDED, reason) for one in self._asking]
+        self._asking = []
         if coming or self._quiet_due < NEVER:
             self._quiet_due = now + QUIET_S  # in a burst of messages, most builds would be wasted
         if live and live.wiring == wiring and not live.broken:
             result = Result.UNCHANGED if unchanged else Result.APPLIED
-            return [*actions, *(Settle(one, result, live.number) for one in asking)]
+            return [*actions, *(Settle(one, result) for one in asking)]
         if found := next((one for one in reversed(self.lingering) if one.wiring == wiring), None):
             found.requests += asking
             return [*actions, *self._publish(found, now)]
-        self._asking += asking
+        self._asking = asking
         return [*actions, *self._build_next(now)]
 
     def started(self, number: int, now: float) -> list[Action]:
@@ -229,9 +229,8 @@ class Lifecycle:
     def caught_up(self, number: int, now: float, remark: str = "") -> list[Action]:
         """Publishes a generation whose tables hold the backlog; its requests are settled with the remark."""
         generation = self.generations.get(number)
-        return (
-            self._publish(generation, now, remark) if generation and generation.state is GenerationState.WARMING else []
-        )
+        is_warming = generation is not None and generation.state is GenerationState.WARMING
+        return self._publish(generation, now, remark) if generation and is_warming else []
 
     def kept_instead_of(self, generation: Generation) -> Wiring | None:
         """Returns the wiring that viewers see if this generation does not go live; None if there is none."""
@@ -245,10 +244,8 @@ class Lifecycle:
         kept = self.kept_instead_of(generation)
         if kept is None:
             raise ValueError(f"generation {number} cannot be held: there is nothing to show instead")
-        generation.move(GenerationState.HELD, reason)
-        generation.due_s = NEVER
         self.wanted = kept
-        return [*(Settle(one, Result.HELD, number, reason) for one in generation.requests), End(number)]
+        return self._end(generation, GenerationState.HELD, reason)
 
     def failed(self, number: int, reason: str, now: float, *, lasting: bool = True) -> list[Action]:
         """Handles a failed build or query; ``lasting`` is False if the same wiring may work later."""
@@ -262,7 +259,7 @@ class Lifecycle:
                 generation.broken, generation.reason = True, reason
                 return self._build_next(now)
             case GenerationState.LINGERING:
-                return self._retire(generation, reason)
+                return self._end(generation, GenerationState.RETIRED, reason)
             case _:
                 return []
 
@@ -278,9 +275,8 @@ class Lifecycle:
             return []
         self._asking += coming.requests
         coming.requests = []
-        actions = self._supersede(coming, "it is built again when there is room")
-        for generation in self.lingering:
-            actions += self._retire(generation, "to make room for another")
+        actions = self._end(coming, GenerationState.SUPERSEDED, "it is built again when there is room")
+        actions += self._end_lingering("to make room for another")
         return [*actions, *self._build_next(now)]
 
     def tick(self, now: float) -> list[Action]:
@@ -288,8 +284,8 @@ class Lifecycle:
         actions: list[Action] = []
         for generation in [one for one in self.generations.values() if one.due_s <= now]:
             if generation.state is GenerationState.LINGERING:
-                actions += self._retire(generation, "")
-            elif generation.state in (GenerationState.BUILDING, GenerationState.WARMING):
+                actions += self._end(generation, GenerationState.RETIRED)
+            else:
                 reason = f"not warm within {self._rules.timeout_s:g} s (swap.timeout_s)"
                 actions += self._give_up(generation, reason, now)
         if min(self._retry_due, self._quiet_due) <= now:
@@ -301,16 +297,14 @@ class Lifecycle:
     def close(self) -> list[Action]:
         """Ends all generations but the one that a restart resumes."""
         self._closing = True
-        staying = self.staying
-        actions: list[Action]
-        if staying is not None and staying is self.coming:
-            actions = [Settle(one, Result.UNCHANGED, staying.number) for one in staying.requests]
-            staying.requests = []
-        else:
-            actions = self._supersede(self.coming, "the orchestrator stops")
-        for generation in self.lingering:
-            actions += self._retire(generation, "the orchestrator stops")
-        return actions
+        coming, reason = self.coming, "the orchestrator stops"
+        actions: list[Action] = []
+        if coming is not None and coming is self.staying:
+            actions += [Settle(one, Result.UNCHANGED) for one in coming.requests]
+            coming.requests = []
+        elif coming is not None:
+            actions += self._end(coming, GenerationState.SUPERSEDED, reason)
+        return [*actions, *self._end_lingering(reason)]
 
     def _publish(self, generation: Generation, now: float, remark: str = "") -> list[Action]:
         before = self.live
@@ -323,42 +317,31 @@ class Lifecycle:
             if before.wiring != generation.wiring:
                 self.previous = before.wiring
             actions += self._linger(before, now)
-        actions += [Settle(request, Result.APPLIED, generation.number, remark) for request in generation.requests]
+        actions += [Settle(request, Result.APPLIED, remark) for request in generation.requests]
         generation.requests = []
         return actions
 
     def _linger(self, generation: Generation, now: float) -> list[Action]:
         if generation.broken or self._rules.linger_s <= 0 or self._rules.max_lingering <= 0:
-            return self._retire(generation, generation.reason)
+            return self._end(generation, GenerationState.RETIRED, generation.reason)
         generation.move(GenerationState.LINGERING)
         generation.due_s = now + self._rules.linger_s
         surplus = self.lingering[: -self._rules.max_lingering]
-        return [action for one in surplus for action in self._retire(one, "")]
+        return [action for one in surplus for action in self._end(one, GenerationState.RETIRED)]
 
-    def _retire(self, generation: Generation, reason: str) -> list[Action]:
-        generation.move(GenerationState.RETIRED, reason)
+    def _end_lingering(self, reason: str) -> list[Action]:
+        return [action for one in self.lingering for action in self._end(one, GenerationState.RETIRED, reason)]
+
+    def _end(self, generation: Generation, state: GenerationState, reason: str = "") -> list[Action]:
+        """Ends a generation in one of ENDINGS, which is also the result of the requests that wait for it."""
+        generation.move(state, reason)
         generation.due_s = NEVER
-        return [End(generation.number)]
-
-    def _supersede(self, generation: Generation | None, reason: str) -> list[Action]:
-        if generation is None:
-            return []
-        generation.move(GenerationState.SUPERSEDED, reason)
-        generation.due_s = NEVER
-        settled = [Settle(one, Result.SUPERSEDED, generation.number, reason) for one in generation.requests]
-        return [*settled, End(generation.number)]
-
-    def _settle_asking(self, result: Result, reason: str) -> list[Action]:
-        asking, self._asking = self._asking, []
-        return [Settle(one, result, 0, reason) for one in asking]
+        return [*(Settle(one, Result(state), reason) for one in generation.requests), End(generation.number)]
 
     def _give_up(self, generation: Generation, reason: str, now: float, *, lasting: bool = True) -> list[Action]:
-        generation.move(GenerationState.FAILED, reason)
-        generation.due_s = NEVER
         if generation.resumed:  # a rebuild may well work
             self._asking += generation.requests
             generation.requests = []
-        settled = [Settle(one, Result.FAILED, generation.number, reason) for one in generation.requests]
         live = self.live
         if live and not live.broken and self.wanted == generation.wiring:
             self.wanted = live.wiring
@@ -372,7 +355,7 @@ class Lifecycle:
                 self._tried.clear()
                 self._retry_due = now + self._retry_s * min(2**self._retries, MAX_WAITS)
                 self._retries += 1
-        return [*settled, End(generation.number)]
+        return self._end(generation, GenerationState.FAILED, reason)
 
     def _next_try(self) -> Wiring | None:
         """Returns the wiring to build: the wanted one, or a fallback as long as nothing is live."""
@@ -381,17 +364,11 @@ class Lifecycle:
 
     def _build_next(self, now: float) -> list[Action]:
         """Builds the wanted wiring, unless another build or its cleanup is in progress."""
-        on_the_way = self._of(
-            GenerationState.BUILDING,
-            GenerationState.WARMING,
-            GenerationState.FAILED,
-            GenerationState.SUPERSEDED,
-            GenerationState.HELD,
-        )
         if self._quiet_due <= now:
             self._quiet_due = NEVER
         waits = self._retry_due < NEVER or self._quiet_due < NEVER
-        if self._closing or on_the_way or self.wanted is None or waits:
+        ending = self._of(GenerationState.FAILED, GenerationState.SUPERSEDED, GenerationState.HELD)
+        if self._closing or self.coming or ending or self.wanted is None or waits:
             return []
         live, wiring = self.live, self._next_try()
         if wiring is None or (live and live.wiring == wiring and not live.broken):

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 
 from evertable.background import run_in_background
-from evertable.changelog.schema import Side
-from evertable.config import Config
-from evertable.control.messages import Condition, ControlMessage, FoldedMessages, Rejected, Resolved, keys_of, resolve
+from evertable.control.messages import (
+    Condition,
+    ControlMessage,
+    FoldedMessages,
+    Given,
+    Rejected,
+    Resolved,
+    keys_of,
+    resolve,
+)
 from evertable.errors import NotReadyError
-from evertable.generations.events import Answer, Checked, EventQueue, Message
+from evertable.generations.context import GenerationContext
+from evertable.generations.events import Answer, Checked, Message
 from evertable.generations.lifecycle import Lifecycle
 from evertable.generations.state_writer import StateWriter
 from evertable.generations.status_tables import StatusTables, iso_of_ms
@@ -20,17 +28,8 @@ from evertable.state.records import ControlOffset, ControlResult
 
 MessageId = tuple[int, int]
 """A control message's partition and offset; partition -1 for direct requests."""
-FindMissing = Callable[[Mapping[Side, str]], str]
-"""Asks Kafka which of these topics does not exist, and returns a sentence about it."""
-
-
-@dataclass(frozen=True)
-class _Pending:
-    """A control message that waits for its generation."""
-
-    record: ControlMessage
-    given: Mapping[str, str | None]
-    force: bool = False
+FindMissing = Callable[[Wiring], str]
+"""Asks Kafka whether a wiring's topics exist, and returns a sentence about those that do not."""
 
 
 class MessageQueue:
@@ -42,25 +41,24 @@ class MessageQueue:
 
     def __init__(
         self,
-        config: Config,
+        context: GenerationContext,
         life: Lifecycle,
-        events: EventQueue,
         status_tables: StatusTables,
         state_writer: StateWriter,
         find_missing: FindMissing,
         want: Callable[[Wiring, MessageId], None],
     ) -> None:
-        self._config = config
-        self._keys = keys_of(config)
+        self._context = context
+        self._keys = keys_of(context.config)
         self._life = life
-        self._events = events
         self._status = status_tables
         self._state_writer = state_writer
         self._find_missing = find_missing
         self._want = want
         self._waiting: deque[Message] = deque()
-        self._is_checking = self._is_paused = False
-        self._pending: dict[MessageId, _Pending] = {}
+        self._is_checking = False
+        self._pending: dict[MessageId, tuple[ControlMessage, Resolved]] = {}
+        """The messages that wait for their generations."""
         self._next_offsets: dict[int, ControlOffset] = {}
         """By partition of the control topic, the offset behind the last message that was decided."""
 
@@ -93,20 +91,13 @@ class MessageQueue:
             self._decide(message, verdict)
         self._decide_next()
 
-    def pause(self) -> None:
-        """Decides on nothing until ``resume``."""
-        self._is_paused = True
-
-    def resume(self) -> None:
-        self._is_paused = False
-        self._decide_next()
-
-    def is_forced(self, request: object) -> bool:
-        return isinstance(request, tuple) and request in self._pending and self._pending[request].force
+    def is_forced(self, request: MessageId) -> bool:
+        return self._pending[request][1].force
 
     def settle(self, request: MessageId, result: str, reason: str) -> None:
         """Records what became of a pending message."""
-        self._settle(self._pending.pop(request), result, reason)
+        record, verdict = self._pending.pop(request)
+        self._settle(record, verdict.given, result, reason)
 
     def close(self) -> None:
         """Refuses direct requests that wait; messages of the control topic are read again at the next start."""
@@ -115,36 +106,33 @@ class MessageQueue:
                 message.answer.set_exception(NotReadyError("The server is stopping.", "Send the request again later."))
 
     def _decide_next(self) -> None:
-        while self._waiting and not (self._is_checking or self._is_paused):
+        while self._waiting and not self._is_checking:
             message = self._waiting.popleft()
             verdict = self._resolved(message)
-            if isinstance(verdict, Resolved) and (topics := self._new_topics(verdict.wiring)):
-                self._check(message, verdict, topics)
+            if isinstance(verdict, Resolved) and self._has_new_topics(verdict.wiring):
+                self._check(message, verdict)
             else:
                 self._decide(message, verdict)
 
     def _resolved(self, message: Message) -> Resolved | Rejected:
-        return resolve(message.record.value, self._life.wanted or self._config.wiring, self._keys)
+        return resolve(message.record.value, self._life.wanted or self._context.config.wiring, self._keys)
 
-    def _new_topics(self, wiring: Wiring) -> dict[Side, str]:
-        """The topics of a wiring that are not watched already."""
-        if any(wiring == lingering.wiring for lingering in self._life.lingering):
-            return {}
+    def _has_new_topics(self, wiring: Wiring) -> bool:
+        """Returns whether a wiring has topics that are not read already."""
+        known = {lingering.wiring for lingering in self._life.lingering}
         live = self._life.live
-        wanted = {Side.LEFT: wiring.left_topic, Side.RIGHT: wiring.right_topic}
-        shown = {Side.LEFT: live.wiring.left_topic, Side.RIGHT: live.wiring.right_topic} if live else {}
-        return {side: topic for side, topic in wanted.items() if topic != shown.get(side)}
+        return wiring not in known and not (live and wiring == replace(live.wiring, join=wiring.join))
 
-    def _check(self, message: Message, resolved: Resolved, topics: Mapping[Side, str]) -> None:
-        """Asks Kafka for these topics, so that a message with a wrong name is rejected before anything is touched."""
+    def _check(self, message: Message, resolved: Resolved) -> None:
+        """Asks Kafka for the topics, so that a message with a wrong name is rejected before anything is touched."""
         self._is_checking = True
 
         def check() -> None:
             missing = ""
             try:
-                missing = self._find_missing(topics)
+                missing = self._find_missing(resolved.wiring)
             finally:  # an error says nothing against the topics, and the build will meet it again
-                self._events.post(Checked(message, resolved, missing))
+                self._context.post(Checked(message, resolved, missing))
 
         run_in_background(check, "evertable-generation")
 
@@ -165,26 +153,25 @@ class MessageQueue:
 
     def _accept(self, record: ControlMessage, verdict: Resolved) -> MessageId:
         request = (record.partition, record.offset)
-        self._pending[request] = _Pending(record, verdict.given, verdict.force)
+        self._pending[request] = record, verdict
         self._status.message(request, verdict.given, iso_of_ms(record.timestamp), "pending", "")
         return request
 
     def _reject(self, record: ControlMessage, verdict: Rejected, answer: Answer | None = None) -> None:
         reason = f"{verdict.condition}: {verdict.sentence}"
         self._status.report("WARN", f"Control message ({_source(record)}) rejected: {reason}")
-        self._settle(_Pending(record, verdict.given), "rejected", reason, answer)
-
-    def _settle(self, message: _Pending, result: str, reason: str, answer: Answer | None = None) -> None:
-        record, given = message.record, message.given
-        self._status.message((record.partition, record.offset), given, iso_of_ms(record.timestamp), result, reason)
+        self._settle(record, verdict.given, "rejected", reason)
         if answer is not None:
-            answer.set_result({"result": result, "reason": reason})
+            answer.set_result({"result": "rejected", "reason": reason})
+
+    def _settle(self, record: ControlMessage, given: Given, result: str, reason: str) -> None:
+        self._status.message((record.partition, record.offset), given, iso_of_ms(record.timestamp), result, reason)
         if record.partition >= 0:
             settled = ControlResult(record.partition, record.offset, record.timestamp, given, result, reason)
             self._state_writer.write(settled, self._next_offset(record.partition))
 
     def _offset_behind(self, record: ControlMessage, topic_id: str | None) -> ControlOffset:
-        return ControlOffset(record.partition, record.offset + 1, topic_id, self._config.control.topic)
+        return ControlOffset(record.partition, record.offset + 1, topic_id, self._context.config.control.topic)
 
     def _next_offset(self, partition: int) -> ControlOffset:
         """The offset at which a restart begins to read: pending messages are then read again."""

@@ -1,18 +1,18 @@
 """The orchestrator: carries out the actions of the lifecycle, and reports events to it.
 
 One thread takes one event after the other, so nothing here needs a lock. Whatever takes time or asks Kafka (building,
-checking topics, publishing, ending) runs on another thread, which posts an event when it is done.
+checking topics, ending) runs on another thread, which posts an event when it is done. Only a publication is waited for:
+until viewers see the new generation, no event may change what they see.
 """
 
 from __future__ import annotations
 
+import queue
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
-from typing import Protocol
 
 import structlog
 
@@ -30,7 +30,6 @@ from evertable.generations.events import (
     EventQueue,
     Message,
     OrchestratorEvent,
-    Published,
     Stop,
     Warm,
 )
@@ -50,21 +49,8 @@ from evertable.generations.overview import Board, Overview
 from evertable.generations.retrying import is_lasting
 from evertable.generations.review import Figures, Review
 from evertable.generations.running import RunningGeneration
-from evertable.generations.source_events import (
-    KafkaLost,
-    KafkaRegained,
-    PartitionsGrew,
-    Rewound,
-    SourceEvent,
-    SourceRecovered,
-    SourceStalled,
-    TopicBack,
-    TopicGone,
-    TopicRecreated,
-    Truncated,
-    WatchEvent,
-)
-from evertable.generations.stall import ResumeDeadline, StallMonitor
+from evertable.generations.source_events import ClusterEvent, SourceEvent
+from evertable.generations.stall import ResumeDeadline, SourceMonitor
 from evertable.generations.state_writer import StateWriter
 from evertable.generations.status import StatusReporter
 from evertable.generations.status_tables import StatusTables, iso
@@ -81,12 +67,6 @@ FLUSH_S = 5.0
 log = structlog.get_logger()
 
 
-class Publisher(Protocol):
-    """Flips all names to a generation's tables; ``also`` runs with the flip. Returns the publication's number."""
-
-    def __call__(self, generation: int, tables: Mapping[str, Table], also: Callable[[], None], /) -> int: ...
-
-
 @dataclass(frozen=True)
 class Ports:
     """What the orchestrator uses."""
@@ -99,7 +79,8 @@ class Ports:
     sweep: Callable[[int], None]
     """Deletes what an ended generation has left, later."""
     find_missing: FindMissing
-    publish: Publisher
+    publish: Callable[[int, Mapping[str, Table], Callable[[], None]], object]
+    """Flips all names to a generation's tables, and calls a function with the flip."""
     new_generation: Callable[[int, Wiring], RunningGeneration]
     shutdown: Shutdown
 
@@ -118,36 +99,26 @@ class Orchestrator:
         self.failure: Exception | None = None
         """Why it ended, if nobody stopped it."""
         self._config = context.config
-        self._keys = keys_of(context.config)
         self._context = context
+        self._report = context.report
         self._life = life
         self._ports = ports
-        self._status = ports.status_tables
-        self._state_writer = ports.state_writer
-        self._shutdown = ports.shutdown
         self._running: dict[int, RunningGeneration] = {}
-        self._builds: dict[int, Future[None]] = {}
         self.messages = MessageQueue(
-            context.config,
+            context,
             life,
-            ports.events,
             ports.status_tables,
             ports.state_writer,
             ports.find_missing,
             lambda wiring, request: self._do(life.want(wiring, time.monotonic(), request)),
         )
-        self._publishing: list[Action] | None = None
-        """The actions behind a publication that is under way."""
-        self._deferred: deque[OrchestratorEvent] = deque()
-        """Events that came while a publication was under way."""
         self._publication = publication
-        self._swap_began: dict[int, float] = {}
         self._display = StatusReporter(
-            life, self._status, self._running, self._state_writer.write, self._config.server.max_memory_mb
+            life, ports.status_tables, self._running, ports.state_writer.write, self._config.server.max_memory_mb
         )
         self._display.last_applied = last_applied
         self._resume_deadline = ResumeDeadline(self._config.swap.timeout_s)
-        self._stalls = StallMonitor(self._status.report, context.engine.restart)
+        self._sources = SourceMonitor(self._report, context.engine.restart)
         self._next_beat = 0.0
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="evertable-orchestrator", daemon=True)
@@ -167,9 +138,9 @@ class Orchestrator:
 
     def stop(self) -> None:
         """Ends everything but what a restart resumes; returns when it has, or at the shutdown's deadline."""
-        self._shutdown.begin()
-        self._ports.events.post(Stop())
-        self._thread.join(self._shutdown.left())
+        self._ports.shutdown.begin()
+        self._context.post(Stop())
+        self._thread.join(self._ports.shutdown.left())
 
     # --- the loop
 
@@ -184,27 +155,23 @@ class Orchestrator:
             self.failure = error
 
     def _turn(self) -> None:
-        due = self._next_beat if self._publishing is not None else min(self._life.next_due, self._next_beat)
-        event = self._ports.events.take(min(due - time.monotonic(), BEAT_S))
-        if event is not None:
-            self._receive(event)
+        self._take_next(min(self._life.next_due, self._next_beat) - time.monotonic())
         now = time.monotonic()
-        if self._publishing is None and self._life.next_due <= now:
+        if self._life.next_due <= now:
             self._do(self._life.tick(now))
         if self._next_beat <= now:
             self._next_beat = now + BEAT_S
-            if self._publishing is None:
-                self._give_up_a_stalled_resume(now)
-                self._show()
+            self._give_up_a_stalled_resume(now)
+            self._show()
 
-    def _receive(self, event: OrchestratorEvent) -> None:
-        """Takes an event, or defers it until a publication that is under way has ended."""
-        if isinstance(event, Published):
-            self._finish_publication(event)
-        elif self._publishing is not None:
-            self._deferred.append(event)
-        else:
-            self._take(event)
+    def _take_next(self, timeout_s: float) -> bool:
+        """Handles the next event; returns whether there was one within that time."""
+        try:
+            event = self._ports.events.get(timeout=max(0.0, timeout_s))
+        except queue.Empty:
+            return False
+        self._take(event)
+        return True
 
     def _show(self) -> None:
         """Brings the operators' tables and the overview up to date."""
@@ -218,7 +185,6 @@ class Orchestrator:
         )
 
     def _take(self, event: OrchestratorEvent) -> None:
-        moment = time.monotonic()
         match event:
             case Message():
                 self.messages.receive(event)
@@ -228,47 +194,32 @@ class Orchestrator:
                 self._take_built(number, error)
             case Warm(number):
                 self._publish_if_sound(number)
-            case Committed(number, end) if number in self._running:
-                self._running[number].changelog_end = end
-                if (live := self._life.live) is not None and live.number == number:
-                    self._state_writer.write(*self._running[number].records)
+            case Committed(number, end):
+                if (running := self._running.get(number)) is not None:
+                    running.changelog_end = end
+                    if (live := self._life.live) is not None and live.number == number:
+                        self._ports.state_writer.write(*running.records)
             case Broken(number, reason):
                 self._break(number, reason)
             case Ended(number, error):
                 if error is not None:
-                    self._status.report("WARN", f"Generation {number} did not end in order: {error}")
+                    self._report("WARN", f"Generation {number} did not end in order: {error}")
                 self._ports.sweep(number)
-                self._running.pop(number, None)
-                self._builds.pop(number, None)
-                self._swap_began.pop(number, None)
-                self._do(self._life.ended(number, moment))
+                del self._running[number]
+                self._do(self._life.ended(number, time.monotonic()))
             case Stop(failure):
-                self._shutdown.begin()
+                self._ports.shutdown.begin()
                 self._stopping, self.failure = True, failure
-            case Committed():  # of a generation that has ended
-                pass
-            case SourceEvent() | KafkaLost() | KafkaRegained():
-                self._take_report(event)
-            case Published():  # taken before
-                pass
+            case SourceEvent(number):
+                if event.is_fatal:
+                    self._break(number, event.message)
+                elif number in self._running:
+                    self._sources.handle(event, self._running[number])
+            case ClusterEvent(message, is_lost):
+                self._display.set_kafka_outage(message if is_lost else "")
+                self._report("WARN" if is_lost else "INFO", message)
             case _:
                 self._take_engine(event)
-
-    def _take_report(self, report: WatchEvent) -> None:
-        """Handles a change of a source topic. A generation that cannot read on is replaced."""
-        if isinstance(report, KafkaLost | KafkaRegained):
-            self._display.set_kafka_outage(str(report) if isinstance(report, KafkaLost) else "")
-        match report:
-            case TopicRecreated(number) | Rewound(number):
-                self._break(number, str(report))
-            case Truncated(number, position=0):  # Spark takes it for an empty partition and waits forever
-                self._break(number, str(report))
-            case SourceStalled() | SourceRecovered() | TopicGone() | TopicBack():
-                self._stalls.handle(report, self._running.get(report.generation))
-            case KafkaRegained() | PartitionsGrew():
-                self._status.report("INFO", str(report))
-            case _:
-                self._status.report("WARN", str(report))
 
     def _take_engine(self, event: EngineEvent) -> None:
         match event:
@@ -282,15 +233,15 @@ class Orchestrator:
                     self._break(number, f"{condition}: {message}")
                 else:
                     what = f"The query of generation {number} failed and is started again"
-                    self._status.report("WARN", f"{what}: [{condition}] {message}")
+                    self._report("WARN", f"{what}: [{condition}] {message}")
             case Died(reason):
-                self._status.report("WARN", f"Spark ended and is started again: {reason}")
+                self._report("WARN", f"Spark ended and is started again: {reason}")
                 for running in self._running.values():
                     running.query_failed(reason)
 
     def _break(self, number: int, reason: str) -> None:
         if number in self._life.generations:
-            self._status.report("ERROR", f"Generation {number} cannot go on: {reason}")
+            self._report("ERROR", f"Generation {number} cannot go on: {reason}")
             if self._life.generations[number].state is GenerationState.LIVE:
                 _work(self._running[number].halt)  # its tables stay: new rows may be another topic's
             self._do(self._life.failed(number, reason, time.monotonic()))
@@ -308,16 +259,15 @@ class Orchestrator:
     # --- actions
 
     def _do(self, actions: Sequence[Action]) -> None:
-        for number, action in enumerate(actions):
+        for action in actions:
             match action:
                 case Build():
                     self._build(action)
-                case Publish(generation):
-                    self._publish(generation, actions[number + 1 :])
-                    return
-                case End(generation):
-                    self._end(generation)
-                case Settle(request, result, _, reason) if isinstance(request, tuple):
+                case Publish(number):
+                    self._publish(number)
+                case End(number):
+                    self._end(number)
+                case Settle(request, result, reason):
                     if result in (Result.APPLIED, Result.UNCHANGED):
                         self._display.last_applied = iso()
                     self.messages.settle(request, result.value, reason)
@@ -325,30 +275,24 @@ class Orchestrator:
             self._show()
 
     def _build(self, action: Build) -> None:
-        number, post = action.generation, self._ports.events.post
+        number = action.generation
         running = self._running.get(number) or self._ports.new_generation(number, action.wiring)
         if (live := self._life.live) is not None and (tables := self._running[live.number].tables) is not None:
             running.is_beside_live, running.expected_bytes = True, tables.nbytes
-        running.on_caught_up = lambda: post(Warm(number))
-        running.on_commit = lambda end: post(Committed(number, end))
-        running.on_failure = lambda error: post(Broken(number, str(error)))
-        running.on_retry = lambda error: self._status.report("WARN", f"Generation {number}: trying again, for {error}")
         self._running[number] = running
-        self._swap_began[number] = time.monotonic()
+        running.swap_began = time.monotonic()
         how = "Resuming" if action.resumed else "Building"
-        self._status.report("INFO", f"{how} generation {number}: {action.wiring}")
-        self._builds[number] = _work(running.build)
-        self._builds[number].add_done_callback(lambda job: post(Built(number, _error_of(job))))
+        self._report("INFO", f"{how} generation {number}: {action.wiring}")
+        running.building = _work(running.build)
+        running.building.add_done_callback(lambda job: self._context.post(Built(number, job.exception())))
 
-    def _take_built(self, number: int, error: Exception | None) -> None:
+    def _take_built(self, number: int, error: BaseException | None) -> None:
         generation = self._life.generations.get(number)
         if generation is None or generation.state is not GenerationState.BUILDING:
             return
         moment = time.monotonic()
         if isinstance(error, NotEnoughSlotsError | NotEnoughMemoryError) and self._life.lingering:
-            self._status.report(
-                "INFO", f"Generation {number} does not fit beside those that linger; they are ended first"
-            )
+            self._report("INFO", f"Generation {number} does not fit beside those that linger; they are ended first")
             self._do(self._life.make_room(moment))
         elif error is not None:
             reason = f"{error.condition}: {error.sentences}" if isinstance(error, EvertableError) else repr(error)
@@ -374,7 +318,7 @@ class Orchestrator:
         is_held = bool(review.reasons) and self._config.swap.guard and not is_forced
         if review.remark:
             result = Result.HELD if is_held else Result.APPLIED
-            wiring = self._keys.message(generation.wiring)
+            wiring = keys_of(self._config).message(generation.wiring)
             self._display.review = {**review.as_json(), "result": result.value, "message": wiring}
         if is_held:
             self._do(self._life.held(number, review.hold_reason))
@@ -392,101 +336,59 @@ class Orchestrator:
         before = None if shown is None else Figures.of(shown)
         return Review.of(generation.number, generation.wiring, Figures.of(tables), before, kept)
 
-    def _publish(self, number: int, behind: Sequence[Action]) -> None:
-        """Shows a generation under all names; the actions ``behind`` and all events wait until that is done."""
-        running = self._running[number]
+    def _publish(self, number: int) -> None:
+        """Shows a generation under all names, and waits until viewers see it."""
+        running, writer = self._running[number], self._ports.state_writer
         running.published = iso()
         self._publication += 1
         records: list[Record] = [*running.records, Numbers(max(self._life.generations), self._publication)]
         if self._life.previous is not None:
             records.append(PreviousWiring(self._life.previous))
-        self._state_writer.write(*records, *self._display.shown_before(number))
+        writer.write(*records, *self._display.shown_before(number))
+        writer.flush(self._ports.shutdown.left(FLUSH_S))  # a restart before the flip goes on with the new generation
         self._display.drop_review_of_another(number)
-        self._publishing = [*behind]
-        self.messages.pause()
-        tables = running.public_tables(self._config)
-
-        def publish() -> int:
-            # Before the flip, so that a restart in between goes on with the new generation.
-            self._state_writer.flush(self._shutdown.left(FLUSH_S))
-            return self._ports.publish(number, tables, self._display.show_status)
-
-        def finished(work: Future[int]) -> None:
-            error = work.exception()
-            self._ports.events.post(Published(number, 0 if error else work.result(), error))
-
-        run_in_background(publish, "evertable-generation").add_done_callback(finished)
-
-    def _finish_publication(self, published: Published) -> None:
-        if published.error is not None:
-            raise published.error
-        number = published.generation
-        began = self._swap_began.pop(number, None)
-        took = 0.0 if began is None else time.monotonic() - began
-        how = "live again" if began is None else f"published after {took:.1f} s"
-        self._context.counts.swapped("rolled_back" if began is None else "published", took)
-        self._status.report("INFO", f"Generation {number} {how} (publication {published.number})")
-        behind, self._publishing = self._publishing or [], None
-        self._do(behind)
-        self._show()
-        while self._deferred and self._publishing is None:
-            self._take(self._deferred.popleft())
-        if self._publishing is None:
-            self.messages.resume()
+        self._ports.publish(number, running.public_tables(self._config), self._display.show_status)
+        began, running.swap_began = running.swap_began, 0.0
+        took = time.monotonic() - began if began else 0.0
+        how = f"published after {took:.1f} s" if began else "live again"
+        self._context.counts.swapped("published" if began else "rolled_back", took)
+        self._report("INFO", f"Generation {number} {how} (publication {self._publication})")
 
     def _end(self, number: int) -> None:
-        running, job = self._running[number], self._builds.get(number)
+        running, generation = self._running[number], self._life.generations[number]
         running.give_up()
         self._ports.watch.remove(number)
-
-        def end() -> None:
-            try:
-                self._context.engine.stop(number)  # ends the wait of a build that is under way
-            finally:
-                if job is not None:
-                    job.exception()
-                running.end()
-
-        generation = self._life.generations[number]
         if generation.state in (GenerationState.FAILED, GenerationState.SUPERSEDED, GenerationState.HELD):
-            self._context.counts.swapped(generation.state.value, time.monotonic() - self._swap_began.get(number, 0.0))
+            self._context.counts.swapped(generation.state.value, time.monotonic() - running.swap_began)
         reason = f": {generation.reason}" if generation.reason else ""
         level = {GenerationState.FAILED: "ERROR", GenerationState.HELD: "WARN"}.get(generation.state, "INFO")
-        self._status.report(level, f"Generation {number} {generation.state}{reason}")
-        _work(end).add_done_callback(lambda done: self._ports.events.post(Ended(number, _error_of(done))))
+        self._report(level, f"Generation {number} {generation.state}{reason}")
+        _work(running.end).add_done_callback(lambda job: self._context.post(Ended(number, job.exception())))
 
     def _shut_down(self) -> None:
         """Ends all generations but the one that a restart resumes, which is halted.
 
         A server that was fenced stops its queries and deletes nothing: everything belongs to its successor.
         """
+        shutdown = self._ports.shutdown
         self.messages.close()
         if self.failure is not None:
-            self._status.report("ERROR", f"Stopping: {self.failure}")
-            wait([_work(running.halt) for running in self._running.values()], self._shutdown.left())
+            self._report("ERROR", f"Stopping: {self.failure}")
+            wait([_work(running.halt) for running in self._running.values()], shutdown.left())
             return
-        self._status.report("INFO", "Stopping")
+        self._report("INFO", "Stopping")
         self._do(self._life.close())
         staying = self._life.staying
-        engine_s = self._shutdown.left(ENGINE_S)
+        engine_s = shutdown.left(ENGINE_S)
         closing = _work(lambda: self._context.engine.close(engine_s))  # all queries at once, even without Kafka
         while len(self._life.generations) > (1 if staying else 0):
-            event = self._ports.events.take(self._shutdown.left())
-            if event is None:
+            if not self._take_next(shutdown.left()):
                 break
-            self._receive(event)
-        wait([closing], self._shutdown.left())
+        wait([closing], shutdown.left())
         if staying:
-            wait([_work(self._running[staying.number].halt)], self._shutdown.left())
+            wait([_work(self._running[staying.number].halt)], shutdown.left())
         self._show()  # so that what has ended by now is remembered
 
 
 def _work(work: Callable[[], None]) -> Future[None]:
     return run_in_background(work, "evertable-generation")
-
-
-def _error_of(job: Future[None]) -> Exception | None:
-    if job.cancelled():
-        return EvertableError("It was cancelled.")
-    error = job.exception()
-    return error if isinstance(error, Exception) or error is None else RuntimeError(repr(error))

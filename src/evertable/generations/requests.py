@@ -57,5 +57,5 @@ class ControlRequests:
             raise NotReadyError("The orchestrator is not running yet.", "Try again soon.")
         answer: Answer = Future()
         record = ControlMessage(DIRECT, next(self._numbers), int(time.time() * 1000), orjson.dumps(message))
-        self._events.post(Message(record, answer))
+        self._events.put(Message(record, answer))
         return {"partition": record.partition, "offset": record.offset, **answer.result(ANSWER_S)}

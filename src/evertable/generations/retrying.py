@@ -52,7 +52,7 @@ def retried(
     return None
 
 
-def is_lasting(error: Exception) -> bool:
+def is_lasting(error: BaseException) -> bool:
     """Returns whether a build failed because of its topics, not because of a full disk or an unreachable Kafka."""
     condition = error.reason if isinstance(error, QueryFailedError) else getattr(error, "condition", "")
     return condition in ("TOPIC_NOT_FOUND", "NOT_AUTHORIZED", "RECORD_TOO_LARGE", "TIMESTAMP_OUT_OF_RANGE")

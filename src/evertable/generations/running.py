@@ -5,8 +5,9 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
+from concurrent.futures import Future, wait
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -20,13 +21,16 @@ from evertable.errors import EvertableError, NotEnoughMemoryError, TopicRecreate
 from evertable.generations.build import Build, StartOffsets, build, committed_records, resume
 from evertable.generations.commits import Commits, changelog_end
 from evertable.generations.context import GenerationContext
+from evertable.generations.events import Broken, Committed, Warm
 from evertable.generations.feed import Feed
-from evertable.generations.identity import identity_of, offsets_of, topic_ids
+from evertable.generations.identity import identity_of, topic_ids
 from evertable.generations.retrying import retried
 from evertable.generations.review import Figures
+from evertable.generations.source_events import EventKind
 from evertable.generations.status_tables import DEAD_LETTERS, iso
 from evertable.generations.suggestions import suggesting
 from evertable.kafka.admin import AdminPool
+from evertable.kafka.outages import WarningThrottle
 from evertable.schema.wiring import Wiring
 from evertable.state.identity import Identity, mismatch
 from evertable.state.records import ChangelogRecord, LiveRecord, Record
@@ -54,11 +58,6 @@ class RunningGeneration:
     """Whether another generation is live while it is built."""
     expected_bytes: int = 0
     """How much memory its tables are expected to take: as much as the live ones."""
-    on_caught_up: Callable[[], None] = lambda: None
-    on_failure: Callable[[Exception], None] = lambda error: None
-    on_retry: Callable[[EvertableError], None] = lambda error: None
-    """Called when Kafka did not answer, before the next attempt."""
-    on_commit: Callable[[ChangelogEnd], None] = lambda end: None
     created: str = field(default_factory=iso)
     published: str = ""
     identity: Identity | None = None
@@ -68,8 +67,12 @@ class RunningGeneration:
     """Whether its tables hold the backlog, and its topics were not recreated meanwhile."""
     changelog_end: ChangelogEnd | None = None
     """Where its changelog ended at the last commit."""
-    source_problems: dict[tuple[str, str], str] = field(default_factory=dict)
+    source_problems: dict[tuple[str, EventKind], str] = field(default_factory=dict)
     """What is wrong with its topics, by source and kind."""
+    stall_warnings: dict[str, WarningThrottle] = field(default_factory=dict)
+    """For each stalled source."""
+    restarted: float = 0.0
+    """The monotonic time at which its query was last restarted because it read nothing."""
     stale_reason: str = ""
     """Why its query does not run at the moment; empty if it runs."""
     last_running: float = field(default_factory=time.monotonic)
@@ -79,6 +82,10 @@ class RunningGeneration:
     tables: GenerationTables | None = None
     feed: Feed | None = None
     built: Build | None = None
+    building: Future[None] | None = None
+    """The build as work on another thread, if it has begun."""
+    swap_began: float = 0.0
+    """The monotonic time at which its build began; 0 once it was published."""
     _commits: Commits | None = None
     _admins: AdminPool = field(default_factory=AdminPool)
     _given_up: threading.Event = field(default_factory=threading.Event)
@@ -94,7 +101,7 @@ class RunningGeneration:
             )
         config = context.config.rewired(self.wiring)
         prepared = retried(
-            partial(self._prepare, config), self._given_up, self.on_retry, PREPARE_SHARE * config.swap.timeout_s
+            partial(self._prepare, config), self._given_up, self._report_retry, PREPARE_SHARE * config.swap.timeout_s
         )
         if prepared is None or self._given_up.is_set():
             return
@@ -106,16 +113,14 @@ class RunningGeneration:
             self.tables,
             self.built.caught_up(lambda: self.start_offsets is not None or context.engine.was_restarted(self.number)),
             on_caught_up=partial(self._recheck_topics, config),
-            on_failure=self.on_failure,
-            has_room=context.has_room,
+            on_failure=self._fail,
+            has_room=context.fits,
             resume_check=resume_check,
         ).start()
         context.counts.add(self.feed)
         topic = self.built.spec.changelog_topic
         last = None if resume_check is None else resume_check.end
-        self._commits = Commits(
-            lambda: changelog_end(config, topic, self._admins), self._committed, self.on_failure, last
-        )
+        self._commits = Commits(lambda: changelog_end(config, topic, self._admins), self._committed, self._fail, last)
         if resume_check is not None:
             self._committed(committed_in_checkpoint(self.built.spec), resume_check.end)
         self.started = context.engine.start(self.built.spec)
@@ -151,7 +156,7 @@ class RunningGeneration:
                     timeout_s=timeout_s,
                 )
         resume_check = None if self.start_offsets is None else self._resume_check(config, built, timeout_s)
-        return identity_of(config, ids, offsets_of(built.spec)), built, resume_check
+        return identity_of(config, ids, (built.spec.left.start, built.spec.right.start)), built, resume_check
 
     def _resume_check(self, config: Config, built: Build, timeout_s: float) -> ResumeCheck:
         """Returns what the changelog must show; before the query starts, because that writes to the changelog."""
@@ -164,22 +169,28 @@ class RunningGeneration:
         """Reports that it is warm, unless a topic was recreated meanwhile: its rows may then be of both topics."""
         if self.identity is None or self.built is None:
             return
-        identity, offsets = self.identity, offsets_of(self.built.spec)
+        identity, spec = self.identity, self.built.spec
 
         def changes(_: int, timeout_s: float) -> str:
-            now = identity_of(config, topic_ids(config, self._admins, timeout_s=timeout_s), offsets)
-            return mismatch(identity, now) or ""
+            ids = topic_ids(config, self._admins, timeout_s=timeout_s)
+            return mismatch(identity, identity_of(config, ids, (spec.left.start, spec.right.start))) or ""
 
         try:
-            why = retried(changes, self._given_up, self.on_retry, first_s=RECHECK_S)
+            why = retried(changes, self._given_up, self._report_retry, first_s=RECHECK_S)
         except EvertableError as error:
-            self.on_failure(error)
+            self._fail(error)
             return
         if why:
-            self.on_failure(TopicRecreatedError(why))
+            self._fail(TopicRecreatedError(why))
         elif not self._given_up.is_set():
             self.is_warm = True
-            self.on_caught_up()
+            self.context.post(Warm(self.number))
+
+    def _fail(self, error: Exception) -> None:
+        self.context.post(Broken(self.number, str(error)))
+
+    def _report_retry(self, error: EvertableError) -> None:
+        self.context.report("WARN", f"Generation {self.number}: trying again, for {error}")
 
     def give_up(self) -> None:
         """Cancels a build that is under way, because the generation will be ended."""
@@ -198,13 +209,18 @@ class RunningGeneration:
 
     def end(self) -> None:
         """Ends query and feed and frees the tables; the sweeper then deletes changelog and checkpoint."""
-        try:
-            self.halt()
-        finally:
-            if self.feed is not None:
-                self.context.counts.retire(self.feed)
-            self.tables = self.feed = None
-            give_back_memory()
+        with ExitStack() as ends:
+            ends.callback(self._free)
+            ends.callback(self.halt)
+            if self.building is not None:
+                ends.callback(wait, [self.building])
+            self.context.engine.stop(self.number)  # ends the wait of a build that is under way
+
+    def _free(self) -> None:
+        if self.feed is not None:
+            self.context.counts.retire(self.feed)
+        self.tables = self.feed = None
+        give_back_memory()
 
     def query_failed(self, reason: str) -> None:
         """Notes that its query does not run, and will read again what it has not committed."""
@@ -234,7 +250,7 @@ class RunningGeneration:
         feed = self.feed
         if feed is not None:
             feed.committed({(side, partition): at for side in Side for partition, at in ends[side].items()}, end.ends)
-            self.on_commit(end)
+            self.context.post(Committed(self.number, end))
 
     def positions(self) -> dict[SourcePartition, int]:
         """Returns the next offset to be read of each source partition."""

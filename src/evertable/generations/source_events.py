@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import Enum, auto
 
 CONFIRMING_MISSES = 2
 """So many polls must fail in a row: leaders move, and a starting broker may not know its topics yet."""
@@ -18,120 +19,45 @@ class ObservedTopic:
     ends: Mapping[int, int]
 
 
+class EventKind(Enum):
+    GONE = auto()
+    BACK = auto()
+    """The topic exists again, with the same id as far as is known."""
+    RECREATED = auto()
+    """Another topic has its name."""
+    PARTITIONS_GREW = auto()
+    TRUNCATED = auto()
+    """Records were deleted before they were read."""
+    REWOUND = auto()
+    """Records were read that the topic no longer has: the broker lost them, or it is another topic."""
+    STALLED = auto()
+    """It has records to read, and none is read. Reported again at each poll while it lasts."""
+    RECOVERED = auto()
+    """A stalled source is read again."""
+
+
 @dataclass(frozen=True)
 class SourceEvent:
     """An event of one source of a generation."""
 
     generation: int
     source: str
-    topic: str
+    kind: EventKind
+    message: str
+    is_fatal: bool = False
+    """Whether the generation cannot read on, and must be rebuilt."""
+    stalled_s: float = 0.0
 
 
 @dataclass(frozen=True)
-class TopicGone(SourceEvent):
-    def __str__(self) -> str:
-        return f"The topic '{self.topic}' is gone."
+class ClusterEvent:
+    """A cluster does not answer, or denies access; or it answers again."""
+
+    message: str
+    is_lost: bool
 
 
-@dataclass(frozen=True)
-class TopicBack(SourceEvent):
-    """The topic exists again, with the same id as far as is known."""
-
-    def __str__(self) -> str:
-        return f"The topic '{self.topic}' is back."
-
-
-@dataclass(frozen=True)
-class TopicRecreated(SourceEvent):
-    """Another topic has its name: the generation must be rebuilt."""
-
-    old_id: str
-    new_id: str
-
-    def __str__(self) -> str:
-        return f"The topic '{self.topic}' was deleted and recreated: its id was {self.old_id} and is {self.new_id}."
-
-
-@dataclass(frozen=True)
-class PartitionsGrew(SourceEvent):
-    old: int
-    new: int
-
-    def __str__(self) -> str:
-        return f"The topic '{self.topic}' had {self.old} partitions and has {self.new}."
-
-
-@dataclass(frozen=True)
-class Truncated(SourceEvent):
-    """Records were deleted before they were read."""
-
-    partition: int
-    position: int
-    earliest: int
-
-    def __str__(self) -> str:
-        return (
-            f"The topic '{self.topic}' begins at offset {self.earliest} of partition {self.partition}, but the next "
-            f"offset to read was {self.position}."
-        )
-
-
-@dataclass(frozen=True)
-class Rewound(SourceEvent):
-    """Records were read that the topic no longer has: the broker lost them, or it is another topic."""
-
-    partition: int
-    position: int
-    end: int
-
-    def __str__(self) -> str:
-        return (
-            f"The topic '{self.topic}' ends at offset {self.end} of partition {self.partition}, but the next "
-            f"offset to read was {self.position}."
-        )
-
-
-@dataclass(frozen=True)
-class SourceStalled(SourceEvent):
-    """It has records to read, and none is read. Reported again at each poll while it lasts."""
-
-    behind: int
-    seconds: float
-
-    def __str__(self) -> str:
-        return f"The topic '{self.topic}' has {self.behind:,} records to read; none was read for {self.seconds:.0f} s."
-
-
-@dataclass(frozen=True)
-class SourceRecovered(SourceEvent):
-    """A stalled source is read again."""
-
-    def __str__(self) -> str:
-        return f"The topic '{self.topic}' is read again."
-
-
-@dataclass(frozen=True)
-class KafkaLost:
-    """A cluster does not answer, or denies access."""
-
-    servers: str
-    reason: str
-
-    def __str__(self) -> str:
-        return self.reason
-
-
-@dataclass(frozen=True)
-class KafkaRegained:
-    """A cluster answers again."""
-
-    servers: str
-
-    def __str__(self) -> str:
-        return f"Kafka at {self.servers} answers again."
-
-
-WatchEvent = SourceEvent | KafkaLost | KafkaRegained
+WatchEvent = SourceEvent | ClusterEvent
 
 
 class SourceHistory:
@@ -140,54 +66,59 @@ class SourceHistory:
     def __init__(
         self, generation: int, source: str, topic: str, topic_id: str | None, starts: Mapping[int, int]
     ) -> None:
-        self.generation = generation
         self.source = source
         self.topic = topic
-        self._subject = generation, source, topic
+        self._generation = generation
         self._id = topic_id
         self._starts = starts
         self._partitions = len(starts)
         self._missed = 0
         self._is_another = False  # whether another topic has the name; positions do not apply to it
-        self._reported: set[tuple[type[SourceEvent], int]] = set()
+        self._reported: set[tuple[EventKind, int]] = set()
+
+    def event(self, kind: EventKind, what: str, *, is_fatal: bool = False, stalled_s: float = 0.0) -> SourceEvent:
+        """Returns an event of this source; ``what`` continues the sentence that begins with the topic's name."""
+        message = f"The topic '{self.topic}' {what}."
+        return SourceEvent(self._generation, self.source, kind, message, is_fatal, stalled_s)
 
     def missing(self) -> Iterator[SourceEvent]:
         """Yields the events of a poll that did not find the topic."""
         self._missed += 1
         if self._missed == CONFIRMING_MISSES:
-            yield TopicGone(*self._subject)
+            yield self.event(EventKind.GONE, "is gone")
 
     def found(self, now: ObservedTopic, positions: Mapping[int, int]) -> Iterator[SourceEvent]:
         """Yields the events of a poll; ``positions`` (the next offsets to read) must have been taken before it."""
         was_gone, self._missed = self._missed >= CONFIRMING_MISSES, 0
         if self._id and now.topic_id and self._id != now.topic_id:
-            old_id, self._id, self._is_another = self._id, now.topic_id, True
-            yield TopicRecreated(*self._subject, old_id, now.topic_id)
+            what = f"was deleted and recreated: its id was {self._id} and is {now.topic_id}"
+            self._id, self._is_another = now.topic_id, True
+            yield self.event(EventKind.RECREATED, what, is_fatal=True)
         elif was_gone:
-            yield TopicBack(*self._subject)
+            yield self.event(EventKind.BACK, "is back")
         if self._is_another:
             return
         if len(now.ends) > self._partitions:
-            yield PartitionsGrew(*self._subject, self._partitions, len(now.ends))
+            what = f"had {self._partitions} partitions and has {len(now.ends)}"
             self._partitions = len(now.ends)
-        for partition, position in self._next_offsets(positions).items():
+            yield self.event(EventKind.PARTITIONS_GREW, what)
+        for partition, position in {**self._starts, **positions}.items():
             begin, end = now.begins.get(partition, 0), now.ends.get(partition, position)
-            yield from self._once(begin > position, Truncated(*self._subject, partition, position, begin))
-            yield from self._once(end < position, Rewound(*self._subject, partition, position, end))
+            of = f"of partition {partition}, but the next offset to read was {position}"
+            if self._is_new(EventKind.TRUNCATED, partition, is_so=begin > position):
+                # If nothing was read yet, Spark takes it for an empty partition and waits forever.
+                yield self.event(EventKind.TRUNCATED, f"begins at offset {begin} {of}", is_fatal=position == 0)
+            if self._is_new(EventKind.REWOUND, partition, is_so=end < position):
+                yield self.event(EventKind.REWOUND, f"ends at offset {end} {of}", is_fatal=True)
 
     def lag(self, now: ObservedTopic, positions: Mapping[int, int]) -> dict[int, int]:
         """Returns, for each partition, how many offsets are unread; nothing if it is another topic now."""
         if self._is_another:
             return {}
-        next_offsets = {**now.begins, **self._next_offsets(positions)}
+        next_offsets = {**now.begins, **self._starts, **positions}
         return {partition: max(0, end - next_offsets.get(partition, 0)) for partition, end in now.ends.items()}
 
-    def _next_offsets(self, positions: Mapping[int, int]) -> dict[int, int]:
-        """Returns the next offsets to read, also of partitions of which nothing was read yet."""
-        return {**self._starts, **positions}
-
-    def _once(self, is_lost: bool, loss: Truncated | Rewound) -> Iterator[SourceEvent]:
-        key = type(loss), loss.partition
-        if is_lost and key not in self._reported:
-            yield loss
-        (self._reported.add if is_lost else self._reported.discard)(key)
+    def _is_new(self, kind: EventKind, partition: int, *, is_so: bool) -> bool:
+        was_so = (kind, partition) in self._reported
+        (self._reported.add if is_so else self._reported.discard)((kind, partition))
+        return is_so and not was_so

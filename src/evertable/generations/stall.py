@@ -7,16 +7,13 @@ from collections.abc import Callable, Collection, Hashable, Mapping
 
 from evertable.background import run_in_background
 from evertable.generations.running import RunningGeneration
-from evertable.generations.source_events import SourceRecovered, SourceStalled, TopicBack, TopicGone
+from evertable.generations.source_events import EventKind, SourceEvent
 from evertable.kafka.outages import WarningThrottle
 
 RESTART_S = 30.0
 """After so long a query that reads nothing is restarted; it then has twice as long to read something."""
 PATIENCE_S = 10.0
 """How long records may wait, because Spark starts, commits, or discovers new partitions."""
-
-
-STALLED, GONE = "stalled", "gone"
 
 
 class StallDetector:
@@ -71,50 +68,42 @@ class ResumeDeadline:
         return now - self._since >= self.timeout_s
 
 
-class StallMonitor:
-    """Records what is wrong with the topics of running generations, and restarts a query that reads nothing."""
+class SourceMonitor:
+    """Reports what happens to the topics of running generations, and restarts a query that reads nothing."""
 
     def __init__(self, report: Callable[[str, str], None], restart: Callable[[int], None]) -> None:
         self._report = report
         self._restart = restart
-        self._warnings: dict[tuple[int, str], WarningThrottle] = {}
-        self._restarted: dict[int, float] = {}
 
-    def handle(
-        self, event: SourceStalled | SourceRecovered | TopicGone | TopicBack, running: RunningGeneration | None
-    ) -> None:
-        if running is None:
-            return
-        match event:
-            case SourceStalled(source=source):
-                running.source_problems[source, STALLED] = str(event)
-                if self._warnings.setdefault((running.number, source), WarningThrottle()).due():
-                    self._report("WARN", str(event))
+    def handle(self, event: SourceEvent, running: RunningGeneration) -> None:
+        problems = running.source_problems
+        match event.kind:
+            case EventKind.STALLED:
+                problems[event.source, EventKind.STALLED] = event.message
+                if running.stall_warnings.setdefault(event.source, WarningThrottle()).due():
+                    self._report("WARN", event.message)
                     if running.feed is not None:
                         running.feed.reconnect()
-                self._restart_if_due(running, event.seconds)
-            case SourceRecovered(source=source):
-                running.source_problems.pop((source, STALLED), None)
-                self._warnings.pop((running.number, source), None)
-                self._report("INFO", str(event))
-            case TopicGone(source=source):
-                running.source_problems[source, GONE] = str(event)
-                self._report("WARN", str(event))
-            case TopicBack(source=source):
-                running.source_problems.pop((source, GONE), None)
-                self._report("INFO", str(event))
+                self._restart_if_due(running, event.stalled_s)
+                return
+            case EventKind.RECOVERED:
+                problems.pop((event.source, EventKind.STALLED), None)
+                running.stall_warnings.pop(event.source, None)
+            case EventKind.GONE:
+                problems[event.source, EventKind.GONE] = event.message
+            case EventKind.BACK:
+                problems.pop((event.source, EventKind.GONE), None)
+            case _:
+                pass
+        self._report("WARN" if event.kind in (EventKind.GONE, EventKind.TRUNCATED) else "INFO", event.message)
 
     def _restart_if_due(self, running: RunningGeneration, seconds: float) -> None:
         now = time.monotonic()
         is_shown = bool(running.published)  # others have a timeout already
-        if (
-            not is_shown
-            or running.stale_reason
-            or seconds < RESTART_S
-            or now < self._restarted.get(running.number, 0.0) + 2 * RESTART_S
-        ):
+        is_due = seconds >= RESTART_S and now >= running.restarted + 2 * RESTART_S
+        if not is_shown or running.stale_reason or not is_due:
             return
-        self._restarted[running.number] = now
+        running.restarted = now
         self._report("WARN", f"The query of generation {running.number} is started again: it reads nothing")
         running.query_failed("its query read nothing and is restarted")
         run_in_background(lambda: self._restart(running.number), "evertable-restart")

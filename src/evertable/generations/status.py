@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evertable.generations.lifecycle import Generation, GenerationState, Lifecycle
@@ -14,6 +14,15 @@ from evertable.generations.stall import PATIENCE_S
 from evertable.generations.status_tables import StatusTables, iso
 from evertable.kafka.outages import WarningThrottle
 from evertable.state.records import GenerationRow, Record
+
+
+@dataclass
+class _Shown:
+    """What the table ``generations`` shows of a generation, and what was logged about it."""
+
+    row: GenerationRow
+    findings: set[tuple[FindingKind, str]] = field(default_factory=set)
+    read_errors: WarningThrottle = field(default_factory=WarningThrottle)
 
 
 class StatusReporter:
@@ -33,34 +42,30 @@ class StatusReporter:
         self._running = running
         self._remember = remember
         self._max_memory_mb = max_memory_mb
-        self._rows: dict[int, GenerationRow] = {}
+        self._shown: dict[int, _Shown] = {}
         self._failure = ""  # why the last build failed, until one is live
         self._outage, self._outage_since = "", 0.0
-        self._reported: dict[int, set[tuple[FindingKind, str]]] = {}
-        """For each generation, the findings that were logged."""
         self.review: dict[str, Any] | None = None
         """The last swap, for ``/api/status``, if it was held or went live with a warning."""
-        self._read_errors: dict[int, WarningThrottle] = {}
 
     def show(self) -> None:
         """Brings all status tables up to date."""
         for number, generation in self._life.generations.items():
             if (running := self._running.get(number)) is not None:
-                self._show_generation(running, generation.state, generation.reason)
-                self._report_findings(running)
-                self._report_read_error(running)
-        for number in [number for number in self._rows if number not in self._life.generations]:
-            row = replace(self._rows.pop(number), retired=iso())
-            self._reported.pop(number, None)
-            self._read_errors.pop(number, None)
+                shown = self._show_generation(running, generation.state, generation.reason)
+                self._report_findings(running, shown)
+                self._report_read_error(running, shown)
+        for number in self._shown.keys() - self._life.generations.keys():
+            row = replace(self._shown.pop(number).row, retired=iso())
             self._status.generation(row)
             self._remember(row)
         self.show_status()
 
     def shown_before(self, number: int) -> list[GenerationRow]:
         """Returns the lingering generations, to be remembered: after a crash the next start ends them."""
-        rows = [row for row in self._rows.values() if row.published and row.generation != number]
-        return [replace(row, state=GenerationState.LINGERING.value) for row in rows]
+        rows = [shown.row for shown in self._shown.values()]
+        lingering = GenerationState.LINGERING.value
+        return [replace(row, state=lingering) for row in rows if row.published and row.generation != number]
 
     def drop_review_of_another(self, live: int) -> None:
         """Drops the review of an earlier swap, because this generation goes live."""
@@ -75,37 +80,38 @@ class StatusReporter:
     def is_kafka_unreachable(self) -> bool:
         return bool(self._outage)
 
-    def _show_generation(self, running: RunningGeneration, state: GenerationState, reason: str) -> None:
-        started, before = running.started, self._rows.get(running.number)
-        row = self._rows[running.number] = GenerationRow(
+    def _show_generation(self, running: RunningGeneration, state: GenerationState, reason: str) -> _Shown:
+        started, before = running.started, self._shown.get(running.number)
+        row = GenerationRow(
             running.number,
             running.wiring,
             state.value,
             running.created,
             running.published,
-            rows=running.rows or (before.rows if before else 0),
+            rows=running.rows or (before.row.rows if before else 0),
             reason=reason,
             query_id=started.query_id if started else "",
             run_id=started.run_id if started else "",
         )
         self._status.generation(row, running.progress.epoch if running.progress else None)
+        shown = self._shown.setdefault(running.number, _Shown(row))
+        shown.row = row
+        return shown
 
-    def _report_findings(self, running: RunningGeneration) -> None:
+    def _report_findings(self, running: RunningGeneration, shown: _Shown) -> None:
         """Logs each finding about its tables once."""
-        reported = self._reported.setdefault(running.number, set())
         for finding in _findings(running):
-            if (finding.kind, finding.topic) not in reported:
-                reported.add((finding.kind, finding.topic))
+            if (finding.kind, finding.topic) not in shown.findings:
+                shown.findings.add((finding.kind, finding.topic))
                 self._status.report("WARN", f"Generation {running.number}: {finding.sentence}")
 
-    def _report_read_error(self, running: RunningGeneration) -> None:
+    def _report_read_error(self, running: RunningGeneration, shown: _Shown) -> None:
         """Logs that its changelog cannot be read, and when it can be read again."""
-        warnings = self._read_errors.setdefault(running.number, WarningThrottle())
         if running.feed is not None and running.feed.read_error:
-            if warnings.due():
+            if shown.read_errors.due():
                 what = f"The changelog of generation {running.number} cannot be read"
                 self._status.report("WARN", f"{what}: {running.feed.read_error} Trying again.")
-        elif warnings.over():
+        elif shown.read_errors.over():
             self._status.report("INFO", f"The changelog of generation {running.number} is read again")
 
     def show_status(self) -> None:

@@ -11,6 +11,7 @@ from evertable.config import Config
 from evertable.config.names import OwnTopics
 from evertable.control.messages import keys_of
 from evertable.errors import EvertableError, TopicNotFoundError
+from evertable.generations.identity import topic_ids
 from evertable.kafka.topics import topic_names
 
 SUGGEST_TIMEOUT_S = 1.0
@@ -30,23 +31,32 @@ def selectable_topics(config: Config, *, timeout_s: float = 5.0) -> dict[str, li
     return {key: _user_topics(found, keys.own) for key, found in ((keys.left, names), (keys.right, others))}
 
 
+def missing_topics(config: Config, *, timeout_s: float) -> str:
+    """Returns a sentence about the sources' topics that do not exist; empty if all do, or Kafka does not answer."""
+    try:
+        with suggesting(config):
+            topic_ids(config, timeout_s=timeout_s)
+    except TopicNotFoundError as missing:
+        return missing.sentences
+    except EvertableError:
+        pass
+    return ""
+
+
 @contextmanager
 def suggesting(config: Config) -> Iterator[None]:
     """Adds similar names to the error if a source's topic is not found in this block."""
     try:
         yield
     except TopicNotFoundError as missing:
-        explained = [_explained(each, config) for each in missing.each]
-        if explained == [*missing.each]:
+        sources = {each.topic: config.source_kafka(each) for each in (config.right, config.left)}
+        if missing.topic not in sources:
             raise
-        raise TopicNotFoundError.of(explained) from missing
-
-
-def _explained(missing: TopicNotFoundError, config: Config) -> TopicNotFoundError:
-    source = next((each for each in (config.left, config.right) if each.topic == missing.topic), None)
-    if source is None:
-        return missing
-    return with_suggestions(missing, config.source_kafka(source).for_librdkafka(), config.own_topics)
+        explained = [
+            with_suggestions(each, sources[each.topic].for_librdkafka(), config.own_topics)
+            for each in missing.each
+        ]
+        raise TopicNotFoundError.of(explained) from None
 
 
 def with_suggestions(

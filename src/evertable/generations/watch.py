@@ -6,8 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import structlog
 from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
@@ -20,12 +19,10 @@ from evertable.config import Config, Source
 from evertable.errors import EvertableError, KafkaAccessError
 from evertable.generations.source_events import (
     CONFIRMING_MISSES,
-    KafkaLost,
-    KafkaRegained,
+    ClusterEvent,
+    EventKind,
     ObservedTopic,
     SourceHistory,
-    SourceRecovered,
-    SourceStalled,
     WatchEvent,
 )
 from evertable.generations.stall import StallDetector
@@ -49,28 +46,27 @@ class _Cluster:
     """One Kafka cluster, and how many polls of it have failed in a row."""
 
     def __init__(self, properties: Mapping[str, Any], timeout_s: float) -> None:
-        self.servers = str(properties.get("bootstrap.servers", ""))
         self.failed_polls = 0
         self.warnings = WarningThrottle()
         self._timeout_s = timeout_s
         self._admin = Admin(properties)
 
+    @property
+    def servers(self) -> str:
+        return self._admin.servers
+
     def poll(self, topic: str) -> ObservedTopic | None:
-        """Returns the topic as it is; None if it does not exist; KafkaException."""
+        """Returns the topic as it is; None if it does not exist; raises an EvertableError if Kafka does not answer."""
         try:
             found = describe(self._admin, topic, self._timeout_s)
             partitions = [TopicPartition(topic, partition.id) for partition in found.partitions]
             begins, ends = self._offsets(partitions, _EARLIEST), self._offsets(partitions, _LATEST)
-            self._admin.recovered()
-            return ObservedTopic(id_of(found), begins, ends)
         except KafkaException as problem:
             if ErrorKind.of(problem.args[0]) is ErrorKind.MISSING:
                 return None
-            raise
-
-    def explain(self, problem: KafkaException, topic: str) -> EvertableError:
-        """Returns why the topic could not be polled."""
-        return self._admin.explain(problem, topic)
+            raise self._admin.explain(problem, topic) from problem
+        self._admin.recovered()
+        return ObservedTopic(id_of(found), begins, ends)
 
     def _offsets(self, partitions: Iterable[TopicPartition], spec: OffsetSpec) -> dict[int, int]:
         requested = dict.fromkeys(partitions, spec)
@@ -171,25 +167,16 @@ class TopicWatch:
                 source.stalls.suspect(now)
         for cluster, found in polled.items():  # after stalled sources: nothing may look live in between
             if found is not None and cluster.warnings.over():
-                self._on_event(KafkaRegained(cluster.servers))
+                self._on_event(ClusterEvent(f"Kafka at {cluster.servers} answers again.", is_lost=False))
 
-    def start(self) -> Self:
+    def start(self) -> None:
         self._thread.start()
-        return self
 
     def close(self, timeout_s: float | None = None) -> None:
         """Ends the thread after the poll that may be under way, and waits for it for ``timeout_s`` at most."""
         self._closing.set()
         if self._thread.ident is not None:
             self._thread.join(timeout_s)
-
-    def __enter__(self) -> Self:
-        return self.start()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _run(self) -> None:
         while not self._closing.wait(self._interval_s):
@@ -232,13 +219,12 @@ class TopicWatch:
             stalled = {partition: stalled[partition] for partition in with_records}
         if stalled:
             source.is_stalled = True
-            behind = sum(lag[partition] for partition in stalled)
-            self._on_event(
-                SourceStalled(history.generation, history.source, history.topic, behind, max(stalled.values()))
-            )
+            behind, seconds = sum(lag[partition] for partition in stalled), max(stalled.values())
+            what = f"has {behind:,} records to read; none was read for {seconds:.0f} s"
+            self._on_event(history.event(EventKind.STALLED, what, stalled_s=seconds))
         elif source.is_stalled:
             source.is_stalled = False
-            self._on_event(SourceRecovered(history.generation, history.source, history.topic))
+            self._on_event(history.event(EventKind.RECOVERED, "is read again"))
 
     def _poll_cluster(self, cluster: _Cluster, topics: Iterable[str]) -> dict[str, ObservedTopic | None] | None:
         """Polls these topics of a cluster; returns None if it does not answer."""
@@ -246,12 +232,11 @@ class TopicWatch:
         for topic in topics:
             try:
                 found[topic] = cluster.poll(topic)
-            except KafkaException as problem:
+            except EvertableError as error:
                 cluster.failed_polls += 1
-                why = cluster.explain(problem, topic)
-                kind = str(why) if isinstance(why, KafkaAccessError) else why.condition
+                kind = str(error) if isinstance(error, KafkaAccessError) else error.condition
                 if cluster.failed_polls >= CONFIRMING_MISSES and cluster.warnings.due(kind):
-                    self._on_event(KafkaLost(cluster.servers, str(why)))
+                    self._on_event(ClusterEvent(str(error), is_lost=True))
                 return None
         cluster.failed_polls = 0
         return found

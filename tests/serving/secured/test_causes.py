@@ -152,7 +152,7 @@ def test_a_second_cause_is_reported_during_an_outage(secured: Secured, tmp_path:
         reports.clear()
         for _ in range(times):
             watch.poll()
-        return [str(report) for report in reports]
+        return [report.message for report in reports]
 
     (refused,) = seen(4)
     assert "rejected the login" in refused
