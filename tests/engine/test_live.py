@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
 from tests.engine.conftest import NewGeneration
@@ -62,7 +62,7 @@ def test_a_viewer_sees_what_is_sent(new_generation: NewGeneration, join: JoinTyp
         tables = GenerationTables(left, right, join, on_change=catalog.notify)
         reader = generation.built.reader(config)
         feed = Feed(reader, tables, generation.built.caught_up(), on_caught_up=warm.set)
-        with feed, following(generation, feed), Viewer(server.url) as viewer:
+        with closing(feed.start()), following(generation, feed), Viewer(server.url) as viewer:
             users = viewer.subscribe("users_ui", "users", sort=["age"])
             final = viewer.subscribe("final_ui", "final", sort=["-balance"], limit=3)
             letters = viewer.subscribe("dead_letters", "letters")

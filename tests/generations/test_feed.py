@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+from contextlib import closing
 
 import pytest
 from tests.changelog.encoder import Encoder, SourceRef
@@ -17,6 +18,7 @@ from evertable.changelog.caught_up import CaughtUp
 from evertable.changelog.changes import Changes
 from evertable.changelog.coverage import Span
 from evertable.changelog.decode import Decoder
+from evertable.changelog.reader import ChangelogReader
 from evertable.changelog.resumption import ChangelogEnd, ResumeCheck
 from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.errors import ChangelogError, NotAuthorizedError
@@ -29,7 +31,7 @@ RECORDS = placed(packed(sampled(10, number=3)))
 LINES = ModelOperator(SCHEMA, (KEY, KEY)).run(RECORDS)
 
 
-class QueueReader:
+class QueueReader(ChangelogReader):
     """A reader that returns what the test queued; a queued exception is raised."""
 
     def __init__(self) -> None:
@@ -73,7 +75,7 @@ def test_the_tables_are_kept_up_to_date_before_and_after_they_are_caught_up() ->
     reader, caught_up = QueueReader(), list[bool]()
     tables = GenerationTables(*INPUTS, JoinType.LEFT)
     feed = Feed(reader, tables, CaughtUp(targets()), on_caught_up=lambda: caught_up.append(feed.is_caught_up))
-    with feed:
+    with closing(feed.start()):
         for line in LINES[:-3]:
             reader.queue.put(Decoder(SCHEMA).decode([line]))
         wait_until(lambda: feed.folded == len(LINES) - 3)
@@ -101,7 +103,7 @@ def test_a_record_behind_a_commit_is_not_waited_for() -> None:
     reader, caught_up = QueueReader(), threading.Event()
     feed = Feed(reader, GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({(Side.LEFT, 0): Span(0, 1)}))
     feed._on_caught_up = caught_up.set
-    with feed:
+    with closing(feed.start()):
         last = Encoder(SCHEMA).row(SourceRef(Side.LEFT, 0, 1, 0), ["u1", "Ada", 36])
         reader.queue.put(Decoder(SCHEMA).decode([last]))
         wait_until(lambda: feed.positions == {(Side.LEFT, 0): 2})
@@ -115,7 +117,9 @@ def test_a_feed_is_not_caught_up_before_the_first_commit() -> None:
     """The first commit takes longest. An empty checkpoint is no commit."""
     reader, caught_up = QueueReader(), threading.Event()
     tables = GenerationTables(*INPUTS, JoinType.LEFT)
-    with Feed(reader, tables, CaughtUp({(Side.LEFT, 0): Span(0, 0)}), on_caught_up=caught_up.set) as feed:
+    with closing(
+        Feed(reader, tables, CaughtUp({(Side.LEFT, 0): Span(0, 0)}), on_caught_up=caught_up.set).start()
+    ) as feed:
         feed.committed({}, {0: reader.read})
         row = Encoder(SCHEMA).row(SourceRef(Side.LEFT, 0, 0, 0), ["u1", "Ada", 36])
         reader.queue.put(Decoder(SCHEMA).decode([row]))
@@ -132,7 +136,7 @@ def test_a_changelog_that_cannot_be_read_is_reported(error: Exception) -> None:
     """The tables stay as they are, and can be read."""
     reader, failures = QueueReader(), list[Exception]()
     tables = GenerationTables(*INPUTS, JoinType.LEFT)
-    with Feed(reader, tables, CaughtUp({}), on_failure=failures.append):
+    with closing(Feed(reader, tables, CaughtUp({}), on_failure=failures.append).start()):
         reader.queue.put(Decoder(SCHEMA).decode(LINES))
         reader.queue.put(error)
         wait_until(lambda: failures == [error])
@@ -145,7 +149,7 @@ def test_denied_reads_are_retried_until_access_is_restored() -> None:
     reader, failures = QueueReader(), list[Exception]()
     refusal = NotAuthorizedError("Kafka does not allow Read.", "Give its user the right.")
     tables = GenerationTables(*INPUTS, JoinType.LEFT)
-    with Feed(reader, tables, CaughtUp({}), on_failure=failures.append) as feed:
+    with closing(Feed(reader, tables, CaughtUp({}), on_failure=failures.append).start()) as feed:
         reader.queue.put(refusal)
         wait_until(lambda: reader.reopened == 1)
         assert feed.read_error == ""
@@ -160,7 +164,7 @@ def test_denied_reads_are_retried_until_access_is_restored() -> None:
 def test_a_commit_counts_once_all_that_was_written_until_then_is_read() -> None:
     """Offsets behind the last record (markers) then count as read."""
     reader = QueueReader()
-    with Feed(reader, GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({})) as feed:
+    with closing(Feed(reader, GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({})).start()) as feed:
         feed.committed({(Side.LEFT, 0): 7}, {0: 1})
         assert feed.positions == {}
         reader.queue.put(
@@ -172,7 +176,7 @@ def test_a_commit_counts_once_all_that_was_written_until_then_is_read() -> None:
 def test_few_commits_are_kept_however_long_the_reader_reads_nothing() -> None:
     """A generation lives for months, and an epoch ends every few seconds."""
     reader = QueueReader()
-    with Feed(reader, GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({})) as feed:
+    with closing(Feed(reader, GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({})).start()) as feed:
         for end in range(1_000):
             feed.committed({(Side.LEFT, 0): end}, {0: 1 + end})
         assert len(feed._unread_commits) == 2
@@ -183,7 +187,7 @@ def test_a_resumed_changelog_is_read_to_its_end_before_it_is_shown() -> None:
     reader, caught_up = QueueReader(), threading.Event()
     check = ResumeCheck(ChangelogEnd("id", {0: len(LINES)}), {})
     tables = GenerationTables(*INPUTS, JoinType.LEFT)
-    with Feed(reader, tables, CaughtUp({}), on_caught_up=caught_up.set, resume_check=check) as feed:
+    with closing(Feed(reader, tables, CaughtUp({}), on_caught_up=caught_up.set, resume_check=check).start()) as feed:
         feed.committed({(Side.LEFT, 0): 1}, {0: len(LINES)})
         for line in LINES[:-1]:
             reader.queue.put(Decoder(SCHEMA).decode([line]))
@@ -198,7 +202,7 @@ def test_a_changelog_that_lacks_a_committed_record_is_not_resumed() -> None:
     reader, failures = QueueReader(), list[Exception]()
     check = ResumeCheck(ChangelogEnd("id", {0: 1}), {(Side.LEFT, 0): 4})
     tables = GenerationTables(*INPUTS, JoinType.LEFT)
-    with Feed(reader, tables, CaughtUp({}), on_failure=failures.append, resume_check=check):
+    with closing(Feed(reader, tables, CaughtUp({}), on_failure=failures.append, resume_check=check).start()):
         reader.queue.put(
             Decoder(SCHEMA).decode([Encoder(SCHEMA).row(SourceRef(Side.LEFT, 0, 3, 0), ["u1", "Ada", 36])])
         )
@@ -210,7 +214,7 @@ def test_a_feed_may_be_closed_by_its_own_callback() -> None:
     """A callback for failures runs on the feed's own thread."""
     reader = QueueReader()
     feed = Feed(reader, GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({}), on_failure=lambda error: feed.close())
-    with feed:
+    with closing(feed.start()):
         reader.queue.put(ValueError("a bug"))
         wait_until(lambda: reader.closed)
     assert reader.closed == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ from tests.waiting import wait_until
 from evertable.changelog.caught_up import CaughtUp
 from evertable.changelog.changes import Changes
 from evertable.changelog.decode import Decoder
+from evertable.changelog.reader import ChangelogReader
 from evertable.changelog.resumption import ChangelogEnd
 from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.engine.protocol import Started
@@ -29,17 +31,21 @@ SCHEMA = ChangelogSchema(*COLUMNS, JoinType.LEFT)
 ROW = Encoder(SCHEMA).row(SourceRef(Side.LEFT, 0, 3, 0), ["u1", "Ada", 36])
 
 
-class OneRow:
+class OneRow(ChangelogReader):
     """A reader that returns one row, then nothing."""
 
     def __init__(self) -> None:
-        self.positions = {0: 0}
+        self.read = 0
+
+    @property
+    def positions(self) -> dict[int, int]:
+        return {0: self.read}
 
     def poll(self, timeout_s: float) -> Changes | None:
-        if self.positions[0]:
+        if self.read:
             time.sleep(timeout_s)
             return None
-        self.positions = {0: 1}
+        self.read = 1
         return Decoder(SCHEMA).decode([ROW])
 
     def reopen(self) -> None:
@@ -56,7 +62,7 @@ def test_a_commit_that_a_failed_query_did_not_report_counts_when_it_runs_again(t
     left, right = SimpleNamespace(topic="l"), SimpleNamespace(topic="r")
     built: Any = SimpleNamespace(spec=SimpleNamespace(left=left, right=right, checkpoint=str(tmp_path)))
     running.built = built
-    with Feed(OneRow(), GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({})) as feed:
+    with closing(Feed(OneRow(), GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({})).start()) as feed:
         running.feed = feed
         running._commits = Commits(lambda: ChangelogEnd("id", {0: 1}), running._committed)
         wait_until(lambda: feed.folded == 1)

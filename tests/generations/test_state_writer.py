@@ -13,7 +13,7 @@ from evertable.generations.state_writer import RETRY_S, StateWriter
 from evertable.kafka.outages import EVERY_S
 from evertable.shutdown import Shutdown
 from evertable.state.records import Numbers, Record
-from evertable.state.state_topic import HEARTBEAT_S
+from evertable.state.state_topic import HEARTBEAT_S, StateTopic
 
 ONE, TWO, THREE = (Numbers(number, number) for number in (1, 2, 3))
 UNREACHABLE = KafkaUnreachableError("Kafka does not answer.")
@@ -33,7 +33,7 @@ class Clock:
         self.now += seconds
 
 
-class FakeStore:
+class FakeStore(StateTopic):
     """Keeps what is written; ``failures`` are raised first, one for each attempt."""
 
     def __init__(self) -> None:

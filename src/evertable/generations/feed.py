@@ -6,13 +6,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 import structlog
 
 from evertable.changelog.caught_up import CatchUpProgress, CaughtUp, SourcePartition, SourcePositions
 from evertable.changelog.changes import Changes
+from evertable.changelog.reader import ChangelogReader
 from evertable.changelog.resumption import ResumeCheck
 from evertable.errors import KafkaAccessError
 from evertable.tables.generation import GenerationTables
@@ -38,19 +38,6 @@ Commit = tuple[Mapping[SourcePartition, int], Mapping[int, int]]
 """The source offsets that an epoch has committed, and where the changelog ended then."""
 
 
-class Reader(Protocol):
-    """What a feed needs of a ChangelogReader. It must be used by one thread only."""
-
-    @property
-    def positions(self) -> dict[int, int]: ...
-
-    def poll(self, timeout_s: float) -> Changes | None: ...
-
-    def reopen(self) -> None: ...
-
-    def close(self) -> None: ...
-
-
 class Feed:
     """Keeps a generation's tables up to date until it is closed. It owns the reader.
 
@@ -62,7 +49,7 @@ class Feed:
 
     def __init__(
         self,
-        reader: Reader,
+        reader: ChangelogReader,
         tables: GenerationTables,
         caught_up: CaughtUp,
         *,
@@ -179,14 +166,6 @@ class Feed:
             self._reader.close()
         elif self._thread is not threading.current_thread():
             self._thread.join()
-
-    def __enter__(self) -> Self:
-        return self.start()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _run(self) -> None:
         try:

@@ -64,7 +64,7 @@ class Startup:
 
         If it is another topic than before, results of earlier messages are forgotten: their offsets mean others now.
         """
-        self.patience.until_kafka_answers(lambda: self.patience.until_there(topic))
+        self.patience.until_there(topic)
         is_own = topic.name == self.config.own_topics.default_control
         reading = self.patience.until_kafka_answers(
             lambda: read_control(topic, self.state, writer, self.status_tables.report, is_own=is_own)

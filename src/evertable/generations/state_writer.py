@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
 
 import structlog
 
@@ -15,21 +14,13 @@ from evertable.errors import EvertableError, FencedError
 from evertable.kafka.outages import WarningThrottle
 from evertable.shutdown import Shutdown
 from evertable.state.records import Record
-from evertable.state.state_topic import HEARTBEAT_S
+from evertable.state.state_topic import HEARTBEAT_S, StateTopic
 
 RETRY_S = 0.5
 FLUSH_S = 2.0
 """How long a shutdown waits until what is left is written."""
 
 log = structlog.get_logger()
-
-
-class StateStore(Protocol):
-    """Keeps what survives the orchestrator. All records of a write count, or none; both may raise FencedError."""
-
-    def write(self, *records: Record) -> None: ...
-
-    def heartbeat(self) -> None: ...
 
 
 class StateWriter:
@@ -40,7 +31,7 @@ class StateWriter:
 
     def __init__(
         self,
-        store: StateStore,
+        store: StateTopic,
         on_fenced: Callable[[FencedError], None],
         shutdown: Shutdown,
         *,

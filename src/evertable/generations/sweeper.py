@@ -59,9 +59,6 @@ class Sweeper:
         while not self._has_stopped:
             try:
                 self._delete(generation)
-            except RuntimeError:  # the client was closed while it waited for Kafka
-                if not self._closing.is_set():
-                    raise
             except EvertableError as error:
                 if warnings.due():
                     self._report("WARN", f"Cannot delete the rest of generation {generation} yet: {error}")
