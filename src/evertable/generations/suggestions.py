@@ -53,8 +53,7 @@ def suggesting(config: Config) -> Iterator[None]:
         if missing.topic not in sources:
             raise
         explained = [
-            with_suggestions(each, sources[each.topic].for_librdkafka(), config.own_topics)
-            for each in missing.each
+            with_suggestions(each, sources[each.topic].for_librdkafka(), config.own_topics) for each in missing.each
         ]
         raise TopicNotFoundError.of(explained) from None
 
