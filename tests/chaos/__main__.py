@@ -1,4 +1,4 @@
-"""``scripts/test --chaos``: one run, told as it goes; the exit code says whether all was well."""
+"""``scripts/test --chaos``: one run, with progress on the terminal; the exit code is 0 if nothing went wrong."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from tests.chaos.schedule import schedule
 from tests.proxy import broker_behind_proxy
 
 MINUTES = 9.0
-"""Of harm; the beginning and the verdict take about three more."""
+"""Of faults; the start and the comparison take about three more."""
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="scripts/test --chaos", description="Runs all of it under chaos.")
+    parser = argparse.ArgumentParser(prog="scripts/test --chaos", description="Runs an app under chaos.")
     parser.add_argument("--seed", type=int, default=None, help="decides what happens and when; a new one if not given")
-    parser.add_argument("--minutes", type=float, default=MINUTES, help=f"of harm, {MINUTES:g} if not given")
+    parser.add_argument("--minutes", type=float, default=MINUTES, help=f"minutes of faults, {MINUTES:g} if not given")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else time.time_ns() % 1_000_000
     acts = schedule(seed, options.minutes * 60)
     again = f"scripts/test --chaos --seed {seed} --minutes {options.minutes:g}"
-    _say(f"Seed {seed}, {options.minutes:g} minutes. The same again: {again}\n\nThe schedule:")
-    _say("\n".join(map(str, acts)) + "\n")
+    _report(f"Seed {seed}, {options.minutes:g} minutes. Repeat with: {again}\n\nThe schedule:")
+    _report("\n".join(map(str, acts)) + "\n")
     folder = Path(tempfile.mkdtemp(prefix="evertable-chaos-"))
     try:
         with broker_behind_proxy(folder / "broker") as (broker, proxy):
-            problems = run(broker, proxy, folder, seed, acts, _say)
+            problems = run(broker, proxy, folder, seed, acts, _report)
     except BaseException:
-        _say(f"\nBroken off. What is left of it: {folder}\nThe same again: {again}")
+        _report(f"\nInterrupted. Logs and files: {folder}\nRepeat with: {again}")
         raise
     if problems:
-        _say("\nWRONG:\n" + "\n".join(f"- {problem}" for problem in problems))
-        _say(f"\nThe server's words, Spark's and the broker's logs: {folder}\nThe same again: {again}")
+        _report("\nProblems:\n" + "\n".join(f"- {problem}" for problem in problems))
+        _report(f"\nThe logs of server, Spark and broker: {folder}\nRepeat with: {again}")
         return 1
     shutil.rmtree(folder, ignore_errors=True)
-    _say(f"\nAll is well. Seed {seed}.")
+    _report(f"\nNo problems. Seed {seed}.")
     return 0
 
 
-def _say(text: str) -> None:
+def _report(text: str) -> None:
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 

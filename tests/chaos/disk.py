@@ -1,4 +1,4 @@
-"""A disk of its own for the checkpoints, so small that it can be filled: a tmpfs, which only root may mount."""
+"""A separate disk for the checkpoints, small enough to be filled: a tmpfs, which only root may mount."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PIECE = bytes(1 << 16)
 
 
 class SmallDisk:
-    """Mounted at a folder for the block. Where that is not wanted, or not allowed, ``mounted`` is false."""
+    """Mounts a small disk at a folder for the block; ``mounted`` is false if that was not wanted or not allowed."""
 
     def __init__(self, folder: Path, *, wanted: bool = True) -> None:
         self.mounted = False
@@ -22,7 +22,7 @@ class SmallDisk:
         self._filler = folder / "filler"
 
     def fill(self) -> None:
-        """Until whoever writes next gets ENOSPC, as the last write here did."""
+        """Writes until the disk is full, so that the next write of anybody fails with ENOSPC."""
         try:
             with self._filler.open("ab", buffering=0) as file:
                 while True:

@@ -1,4 +1,4 @@
-"""The oracle: what every table must hold, from the records of the topics alone, and whether it does."""
+"""The oracle: computes every table from the records of the topics alone, and compares."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHOWN = 3
 def expected(
     config: Config, join: JoinType, columns: Mapping[str, list[str]], held: Callable[[Source], list[SourceRecord]]
 ) -> dict[str, Rows]:
-    """All tables of a wiring, by the reference; ``columns`` are those that the server shows, by table."""
+    """Computes all tables of a wiring with the reference; ``columns`` are the server's, by table."""
     sides, letters = [], []
     for source in (config.left, config.right):
         rows, rejected = _read(source, held(source))
@@ -39,7 +39,7 @@ def expected(
 
 
 def shown(client: Client) -> tuple[dict[str, list[str]], dict[str, Rows]]:
-    """The columns and rows of all tables, as the server exports them."""
+    """Returns the columns and rows of all tables, as the server exports them."""
     tables = {name: client.table(name).to_arrow() for name in TABLES}
     rows = {name: _rows(table) for name, table in tables.items()}
     rows["dead_letters"] = Counter({_letter(row): count for row, count in rows["dead_letters"].items()})
@@ -47,9 +47,9 @@ def shown(client: Client) -> tuple[dict[str, list[str]], dict[str, Rows]]:
 
 
 def differences(wanted: Mapping[str, Rows], found: Mapping[str, Rows]) -> list[str]:
-    """A line for each table that is not as it must be."""
+    """Returns a line for each table that differs."""
     return [
-        f"{name}: {found[name].total()} rows and not {wanted[name].total()}; "
+        f"{name}: {found[name].total()} rows instead of {wanted[name].total()}; "
         f"missing {_some(wanted[name] - found[name])}; too many {_some(found[name] - wanted[name])}"
         for name in TABLES
         if wanted[name] != found[name]
@@ -61,7 +61,7 @@ def _some(rows: Rows) -> str:
 
 
 def _read(source: Source, records: Iterable[SourceRecord]) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]]]:
-    """Rows by column name, and dead letters."""
+    """Returns rows by column name, and dead letters."""
     rows, letters = [], []
     names = [column.name for column in source.columns]
     times = [column.name for column in source.columns if column.record_field is RecordField.TIMESTAMP]
@@ -83,6 +83,6 @@ def _rows(table: pa.Table) -> Rows:
 
 
 def _letter(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Where a record stood, and the condition of its rejection."""
+    """Returns the position of a rejected record, and the condition of its rejection."""
     source, topic, partition, offset, _, reason, _ = row
     return source, topic, partition, offset, str(reason).partition(":")[0]

@@ -1,4 +1,4 @@
-"""A run: the acts of a schedule, one after the other, while records flow and people watch; then the verdict."""
+"""A run: the acts of a schedule while records flow and viewers watch, then the verdict."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from evertable.schema.joins import JoinType
 
 
 def run(
-    broker: EmbeddedBroker, proxy: Proxy, folder: Path, seed: int, acts: Sequence[Act], say: Callable[[str], None]
+    broker: EmbeddedBroker, proxy: Proxy, folder: Path, seed: int, acts: Sequence[Act], report: Callable[[str], None]
 ) -> list[str]:
-    """What was wrong; nothing, if all is well. What the server printed is left in the folder."""
+    """Returns the problems that were found, and leaves the server's output in the folder."""
     chance = random.Random(f"{seed}/last")
     last = {
         "usersTopic": chance.choice(LETTERS),
@@ -27,19 +27,19 @@ def run(
         "joinType": chance.choice(list(JoinType)).value,
     }
     small_disk = any(act.kind is Kind.DISK_FULL for act in acts)
-    with Stage(broker, proxy, folder, seed, say, small_disk=small_disk) as stage:
+    with Stage(broker, proxy, folder, seed, report, small_disk=small_disk) as stage:
         begin, moment = time.monotonic(), 0.0
         try:
             for step in steps(acts):
-                time.sleep(step.at_s - moment)  # from the end of the last step: a broker takes its time to start
+                time.sleep(step.at_s - moment)  # after the last step, which may take seconds
                 moment = step.at_s
-                say(f"{time.monotonic() - begin:6.1f} s  {'healed: ' if step.heals else ''}{step.act.kind}")
-                stage.server.tend()
+                report(f"{time.monotonic() - begin:6.1f} s  {'healed: ' if step.heals else ''}{step.act.kind}")
+                stage.server.restart_if_ended()
                 stage.do(step)
             stage.heal()
             stage.sources.pause()
             counts = f"{stage.sources.taken} records sent, {stage.witness.pages} pages seen"
-            say(f"{time.monotonic() - begin:6.1f} s  all is healed; {counts}")
-            return verdict(stage, last, say)
+            report(f"{time.monotonic() - begin:6.1f} s  everything is healed; {counts}")
+            return verdict(stage, last, report)
         finally:
             (folder / "serve.log").write_text(stage.server.log())

@@ -1,4 +1,4 @@
-"""The schedule of a run: a seed decides what goes wrong, when, and for how long. Nothing here touches anything."""
+"""The schedule of a run, without I/O: a seed decides what goes wrong, when, and for how long."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 from evertable.schema.joins import JoinType
 
 LETTERS = "abc"
-"""There are three topics for each side; a wiring takes any of the left ones and any of the right ones."""
+"""There are three topics for each side; a wiring combines any two."""
 SIDES = ("users", "accounts")
 GAP_S = (3.0, 9.0)
-BREATH_S = 3.0
-"""After the broker is back, until a topic is made again."""
+PAUSE_S = 3.0
+"""Between two acts on the same thing."""
 
 
 class Kind(StrEnum):
@@ -30,7 +30,7 @@ class Kind(StrEnum):
     SPARK_KILL = "Spark's JVM killed"
     SERVER_KILL = "server killed"
     SLOW_VIEWERS = "viewers that do not read"
-    RECREATION = "topic made again"
+    RECREATION = "topic recreated"
     DISK_FULL = "disk full under the checkpoints"
     CONNECTIONS_DROPPED = "connections silently dropped"
     BLACK_HOLE = "black hole"
@@ -38,7 +38,7 @@ class Kind(StrEnum):
 
 
 DECK = (*Kind, Kind.SWAP_BY_TOPIC, Kind.SWAP_BY_POST, Kind.SWAP_BY_POST)
-"""Drawn without putting back, so that each kind comes once in about 100 seconds."""
+"""Drawn without replacement, so that each kind comes once in about 100 seconds."""
 HOLDS: dict[Kind, tuple[float, float]] = {
     Kind.BROKER_KILL: (1, 12),
     Kind.BROKER_PAUSE: (1, 15),
@@ -48,7 +48,7 @@ HOLDS: dict[Kind, tuple[float, float]] = {
     Kind.BLACK_HOLE: (2, 8),
     Kind.LATENCY: (5, 20),
 }
-"""Seconds from the harm to its healing, of what is healed."""
+"""Seconds from a fault to its repair, for faults that are repaired."""
 SHARED: dict[Kind, str] = {
     Kind.BROKER_KILL: "broker",
     Kind.BROKER_PAUSE: "broker",
@@ -56,7 +56,7 @@ SHARED: dict[Kind, str] = {
     Kind.BLACK_HOLE: "network",
     Kind.LATENCY: "network",
 }
-"""Acts on the same thing do not overlap; those that are not named here have one of their own."""
+"""Acts on the same thing do not overlap; each kind without an entry has its own."""
 NONSENSE = (
     "not json",
     "[1, 2]",
@@ -70,7 +70,7 @@ NONSENSE = (
 
 @dataclass(frozen=True)
 class Act:
-    """Something happens at a time, in seconds from the beginning; ``hold_s`` later it is healed."""
+    """Something that happens ``at_s`` seconds after the beginning, and is healed ``hold_s`` later."""
 
     at_s: float
     kind: Kind
@@ -79,13 +79,13 @@ class Act:
 
     def __str__(self) -> str:
         healed = f", healed after {self.hold_s:.1f} s" if self.kind in HOLDS else ""
-        told = "".join(f", {name} {value}" for name, value in self.what.items())
-        return f"{self.at_s:6.1f} s  {self.kind}{healed}{told}"
+        details = "".join(f", {name} {value}" for name, value in self.what.items())
+        return f"{self.at_s:6.1f} s  {self.kind}{healed}{details}"
 
 
 @dataclass(frozen=True)
 class Step:
-    """The harm of an act, or its healing."""
+    """The fault of an act, or its repair."""
 
     at_s: float
     act: Act
@@ -93,34 +93,34 @@ class Step:
 
 
 def schedule(seed: int, duration_s: float) -> list[Act]:
-    """The acts of that many seconds, in order."""
+    """Returns the acts of that many seconds, in order."""
     chance = random.Random(seed)
     free: dict[str, float] = {}
     acts: list[Act] = []
-    wanted = dict.fromkeys(SIDES, LETTERS[0])
+    wired = dict.fromkeys(SIDES, LETTERS[0])
     now = chance.uniform(*GAP_S)
     for kind in _kinds(chance):
         if now > duration_s:
             break
         place = SHARED.get(kind, kind)
         at, hold = round(max(now, free.get(place, 0.0)), 1), round(chance.uniform(*HOLDS.get(kind, (0, 0))), 1)
-        free[place] = at + hold + BREATH_S
-        what = _what(kind, chance, wanted)
+        free[place] = at + hold + PAUSE_S
+        what = _what(kind, chance, wired)
         acts.append(Act(at, kind, hold, what))
-        wanted.update({side: what[f"{side}Topic"] for side in SIDES if f"{side}Topic" in what})
+        wired.update({side: what[f"{side}Topic"] for side in SIDES if f"{side}Topic" in what})
         now += chance.uniform(*GAP_S)
     return sorted(acts, key=lambda act: act.at_s)
 
 
 def steps(acts: Sequence[Act]) -> list[Step]:
-    """All that is to be done, in order of time."""
-    harms = [Step(act.at_s, act) for act in acts]
-    healings = [Step(act.at_s + act.hold_s, act, heals=True) for act in acts if act.kind in HOLDS]
-    return sorted([*harms, *healings], key=lambda step: step.at_s)
+    """Returns all faults and repairs, in order of time."""
+    faults = [Step(act.at_s, act) for act in acts]
+    repairs = [Step(act.at_s + act.hold_s, act, heals=True) for act in acts if act.kind in HOLDS]
+    return sorted([*faults, *repairs], key=lambda step: step.at_s)
 
 
-def wish(chance: random.Random) -> dict[str, str]:
-    """A control message: all of a wiring, or a part of it."""
+def swap_request(chance: random.Random) -> dict[str, str]:
+    """Returns a control message: a whole wiring, or a part of it."""
     whole = {
         "usersTopic": chance.choice(LETTERS),
         "accountsTopic": chance.choice(LETTERS),
@@ -135,10 +135,10 @@ def _kinds(chance: random.Random) -> Iterator[Kind]:
         yield from chance.sample(DECK, len(DECK))
 
 
-def _what(kind: Kind, chance: random.Random, wanted: dict[str, str]) -> dict[str, Any]:
+def _what(kind: Kind, chance: random.Random, wired: dict[str, str]) -> dict[str, Any]:
     match kind:
         case Kind.SWAP_BY_TOPIC | Kind.SWAP_BY_POST:
-            return wish(chance)
+            return swap_request(chance)
         case Kind.NONSENSE:
             return {"value": chance.choice(NONSENSE)}
         case Kind.SERVER_KILL:
@@ -147,7 +147,7 @@ def _what(kind: Kind, chance: random.Random, wanted: dict[str, str]) -> dict[str
             return {"viewers": chance.choice((1, 3, 5))}
         case Kind.RECREATION:
             side = chance.choice(SIDES)
-            letter = chance.choice((wanted[side], *LETTERS))  # rather one that is likely to be live
+            letter = chance.choice((wired[side], *LETTERS))  # twice as likely the live one
             return {"side": side, "letter": letter, "records": chance.choice((1, 100, 1_000))}
         case _:
             return {}

@@ -1,4 +1,4 @@
-"""The stage of a run: a broker, topics, a server and viewers; and what is done to them.
+"""The parts of a run, which are a broker, topics, a server and viewers, and the faults that they suffer.
 
 The server alone goes through the proxy: producers and the oracle reach the broker directly.
 """
@@ -41,7 +41,7 @@ LATENCY_MS = 200.0
 
 
 class Stage:
-    """All of it, for the block. ``say`` is told what is done."""
+    """All parts of a run, for the block; ``report`` gets a line for each result."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Stage:
         proxy: Proxy,
         folder: Path,
         seed: int,
-        say: Callable[[str], None],
+        report: Callable[[str], None],
         *,
         small_disk: bool,
     ) -> None:
@@ -71,7 +71,7 @@ class Stage:
         self.witness = Witness()
         self.crowd = Crowd(self.server.url, VIEWERS, self.witness)
         self._control = Producer({"bootstrap.servers": broker.bootstrap, "log_level": 0})
-        self._say = say
+        self._report = report
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
@@ -93,7 +93,7 @@ class Stage:
         self._open.close()
 
     def wait(self, done: Callable[[], object], what: str, timeout_s: float) -> None:
-        """For something that is asked of the server, which may not answer at the moment, or have to be started."""
+        """Waits for a condition on the server, which may not respond at the moment or need a restart."""
 
         def answered() -> object:
             try:
@@ -106,7 +106,7 @@ class Stage:
         wait_until(answered, what, timeout_s)
 
     def do(self, step: Step) -> None:
-        """Harms or heals, as the schedule says."""
+        """Carries out a step of the schedule."""
         what, heals = step.act.what, step.heals
         match step.act.kind:
             case Kind.SWAP_BY_TOPIC:
@@ -123,7 +123,7 @@ class Stage:
                 os.kill(self.broker.pid, signal.SIGCONT if heals else signal.SIGSTOP)
             case Kind.SPARK_KILL:
                 if not self.server.kill_spark():
-                    self._say("    there is no JVM at the moment")
+                    self._report("    there is no JVM at the moment")
             case Kind.SERVER_KILL:
                 self.server.heal() if heals else self.server.kill(with_spark=what["with"] == "Spark")
             case Kind.SLOW_VIEWERS:
@@ -133,14 +133,14 @@ class Stage:
             case Kind.DISK_FULL:
                 self._fill_disk(heals)
             case Kind.CONNECTIONS_DROPPED:
-                self._say(f"    {self.proxy.drop_established()} connections")
+                self._report(f"    {self.proxy.drop_established()} connections")
             case Kind.BLACK_HOLE:
                 self.proxy.heal() if heals else self.proxy.black_hole()
             case Kind.LATENCY:
                 self.proxy.delay_ms = 0.0 if heals else LATENCY_MS
 
     def heal(self) -> None:
-        """All harm that may be left."""
+        """Repairs everything."""
         if self.broker.running:
             os.kill(self.broker.pid, signal.SIGCONT)
         self._start_broker()
@@ -150,7 +150,7 @@ class Stage:
         self.server.heal()
 
     def control_end(self) -> int:
-        """The offset behind the last message on the control topic, asked for past the proxy."""
+        """Returns the end offset of the control topic, read without the proxy."""
         assert self._control.flush(60) == 0
         consumer = Consumer({"bootstrap.servers": self.broker.bootstrap, "group.id": "chaos", "log_level": 0})
         try:
@@ -160,7 +160,7 @@ class Stage:
         return int(end)
 
     def send_control(self, value: str) -> None:
-        """By a producer of somebody else's; it waits in a queue while Kafka is away."""
+        """Sends a control message with a foreign producer, which queues it while Kafka is unreachable."""
         self._control.produce(self.config.control.topic, value)
         self._control.poll(0)
 
@@ -168,14 +168,14 @@ class Stage:
         try:
             answer = self.server.life.http.post(path, json=body)
         except httpx.TransportError as error:
-            self._say(f"    no answer: {error!r}")
+            self._report(f"    no response: {error!r}")
             return
-        self._say(f"    {answer.status_code} {answer.text[:200]}")
+        self._report(f"    {answer.status_code} {answer.text[:200]}")
         if answer.status_code == 500:
-            self.witness.problem(f"POST {path} answers {answer.text[:200]}")
+            self.witness.problem(f"POST {path} returned {answer.text[:200]}")
 
     def _start_broker(self) -> None:
-        """Kafka itself is not on trial: on a busy machine it may take longer than the embedded broker waits for it."""
+        """Starts the broker, more than once if a busy machine is too slow for the embedded broker's timeout."""
         for _ in range(BROKER_STARTS):
             with suppress(BrokerError):
                 self.broker.start()
@@ -184,7 +184,7 @@ class Stage:
 
     def _fill_disk(self, heals: bool) -> None:
         if not self.disk.mounted:
-            self._say("    left out: a tmpfs cannot be mounted here, which takes root")
+            self._report("    skipped: mounting a tmpfs requires root")
         elif heals:
             self.disk.free()
         else:

@@ -1,4 +1,4 @@
-"""The chaos suite itself runs: a few acts, so that it does not rot between runs of ``scripts/test --chaos``."""
+"""A few acts of the chaos suite, so that it keeps working between runs of ``scripts/test --chaos``."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ ACTS = [
 
 
 def test_a_little_chaos_changes_nothing(tmp_path: Path) -> None:
-    said: list[str] = []
+    lines: list[str] = []
     with broker_behind_proxy() as (broker, proxy):
-        assert run(broker, proxy, tmp_path, 1, ACTS, said.append) == [], "\n".join(said)
+        assert run(broker, proxy, tmp_path, 1, ACTS, lines.append) == [], "\n".join(lines)

@@ -1,4 +1,4 @@
-"""What viewers must never see is noticed if they do."""
+"""Whatever viewers must never see is recorded as a problem."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_two_generations_under_one_publication() -> None:
     assert witness.problems == {"publication 2 was of generation 2 and of 1": 1}
 
 
-def test_a_table_that_is_empty_all_of_a_sudden() -> None:
+def test_a_table_that_is_suddenly_empty() -> None:
     witness = Witness()
     witness.saw(page(total=0), had_rows=False)
     assert not witness.empty
@@ -44,10 +44,10 @@ def test_a_table_that_is_empty_all_of_a_sudden() -> None:
     assert witness.empty == {Emptiness("final_ui", 1)}
 
 
-def test_rows_that_are_missing_or_too_many_are_told() -> None:
+def test_missing_and_surplus_rows_are_reported() -> None:
     right = {name: Counter({("a",): 1, ("b",): 1}) for name in TABLES}
     assert differences(right, right) == []
     wrong = {**right, "final_ui": Counter({("a",): 2})}
     assert differences(right, wrong) == [
-        "final_ui: 2 rows and not 2; missing 1 [('b',)]; too many 1 [('a',)]",
+        "final_ui: 2 rows instead of 2; missing 1 [('b',)]; too many 1 [('a',)]",
     ]

@@ -1,4 +1,4 @@
-"""The source topics of a run, what is in them, and who keeps sending to them."""
+"""The source topics of a run, their records, and the producer that keeps sending."""
 
 from __future__ import annotations
 
@@ -38,42 +38,42 @@ class Recreation:
 class Sources(Flow):
     """Three topics for each side, and a producer that sends to all of them, one record in ten being bad.
 
-    Rows of a topic carry its mark: its letter, and how often it was made again. So each row tells where it is from.
+    Rows carry their topic's mark: its letter, and how often it was recreated.
     """
 
     def __init__(self, bootstrap: str, run: str, seed: int) -> None:
-        # Not idempotent: such a producer does not get over a topic that is made again. The oracle reads what is there.
+        # Not idempotent: such a producer cannot continue after a topic was recreated. The oracle reads the topics.
         super().__init__(bootstrap, seed, **{"message.timeout.ms": 120_000})
         self.names: dict[Place, str] = {(side, at): f"{run}-{side}-{at}" for side in SIDES for at in LETTERS}
         self.recreations: list[Recreation] = []
         self.taken = 0
         """Records that Kafka has acknowledged."""
         self._bootstrap = bootstrap
-        self._times: Counter[Place] = Counter()
+        self._recreated: Counter[Place] = Counter()
         self._under_way: Counter[Place] = Counter()
         self._closed: set[Place] = set()
-        self._lock = threading.RLock()  # delivery is told by whoever polls
+        self._lock = threading.RLock()  # deliveries are reported on the thread that polls
         self._admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
 
     def mark(self, place: Place) -> str:
-        return f"{place[1]}{self._times[place]}"
+        return f"{place[1]}{self._recreated[place]}"
 
     def create(self, records: int) -> None:
-        """All topics, with that many records in each."""
+        """Creates all topics, with that many records in each."""
         for place in self.names:
             self._make(place)
             self._fill(place, records)
         assert self._producer.flush(WAIT_S) == 0
 
     def recreate(self, place: Place, records: int) -> None:
-        """Deletes a topic, makes it again, and sends other records to it. No record of before comes behind these."""
+        """Recreates a topic with other records, after all records for the old one were delivered."""
         topic = self.names[place]
         with self._lock:
             self._closed.add(place)
         wait_until(lambda: self._under_way[place] == 0, f"the last records for {topic}", WAIT_S)
         deleted = time.time()
         _retried(lambda: self._admin.delete_topics([topic])[topic].result(), lambda: not self._is_there(topic))
-        self._times[place] += 1
+        self._recreated[place] += 1
         self._make(place)
         self._fill(place, records)
         wait_until(lambda: self._under_way[place] == 0, f"records in the new {topic}", WAIT_S)
@@ -82,7 +82,7 @@ class Sources(Flow):
         self.recreations.append(Recreation(topic, deleted, time.time()))
 
     def held(self, topic: str) -> list[SourceRecord]:
-        """All records of a topic, by a plain consumer."""
+        """Reads all records of a topic with a plain consumer."""
         properties = {"bootstrap.servers": self._bootstrap, "group.id": "oracle", "enable.auto.commit": False}
         consumer = Consumer({**properties, "log_level": 0})
         try:
@@ -110,7 +110,7 @@ class Sources(Flow):
         return topic in self._admin.list_topics(timeout=5).topics
 
     def _fill(self, place: Place, records: int) -> None:
-        """The first keys, so that whatever is joined with it has something in common; and one that is bad."""
+        """Sends the first keys, so that any two topics have keys in common, and a bad record."""
         for number in range(records):
             self._send(place, f"u{number:04d}")
         self._produce(place, b"not json")
@@ -145,21 +145,22 @@ class Sources(Flow):
         self._producer.produce(self.names[place], value, timestamp=self.moved_time(), on_delivery=done)
 
 
-def _retried(ask: Callable[[], object], done: Callable[[], bool]) -> None:
-    """Asks until it is so: Kafka may be only just back."""
+def _retried(request: Callable[[], object], done: Callable[[], bool]) -> None:
+    """Repeats a request until it took effect: Kafka may have just restarted."""
 
     def attempt() -> bool:
         with suppress(KafkaException):
             if done():
                 return True
-            ask()
+            request()
         return False
 
-    wait_until(attempt, "a topic made or deleted", WAIT_S)
+    wait_until(attempt, "a topic created or deleted", WAIT_S)
 
 
-def wired(wish: Mapping[str, str], names: Mapping[Place, str]) -> dict[str, str]:
-    """A wish of the schedule, with the topics' names for their letters."""
+def wired(request: Mapping[str, str], names: Mapping[Place, str]) -> dict[str, str]:
+    """Replaces the letters of a swap request of the schedule by the topics' names."""
     return {
-        key: names[key.removesuffix("Topic"), value] if key.endswith("Topic") else value for key, value in wish.items()
+        key: names[key.removesuffix("Topic"), value] if key.endswith("Topic") else value
+        for key, value in request.items()
     }

@@ -1,4 +1,4 @@
-"""The verdict on a run, once the producer has stopped and all harm is healed: sentences about what is wrong."""
+"""The verdict on a run, after the producer has stopped and everything is healed: a sentence for each problem."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from evertable.errors import EvertableError
 from evertable.schema.joins import JoinType
 from evertable.schema.wiring import Wiring
 
-SETTLE_S = 600  # nothing here is about speed: a busy machine takes minutes to start Spark
+SETTLE_S = 600  # generous: a busy machine takes minutes to start Spark
 EQUAL_S = 240
 NOTICED_S = 60
-"""Until the end of a server that ended by itself is noticed here: at the next step."""
+"""How late this suite may notice that a server ended by itself: at its next step."""
 OVER = ("retired", "failed", "superseded", "held")
 
 
-def verdict(stage: Stage, last_wish: dict[str, str], say: Callable[[str], None]) -> list[str]:
-    """All that is wrong. What the chaos left is looked at first, then one more swap, which must just work."""
-    problems = list(_settled_and_equal(stage, say))
+def verdict(stage: Stage, last_request: dict[str, str], report: Callable[[str], None]) -> list[str]:
+    """Returns all problems: those that the chaos left, and those after one more swap, which must simply work."""
+    problems = list(_settled_and_equal(stage, report))
     if not stage.server.life.publication:
-        return [*problems, *stage.server.ended]  # nothing else can be looked at
-    say(f"One more swap: {last_wish}")
-    place = stage.server.life.control(wired(last_wish, stage.sources.names))
-    said = stage.server.life.verdict(place)
-    if said["result"] not in ("applied", "unchanged"):
-        problems.append(f"the last swap, with nothing wrong any more, {said['result']}: {said['reason']}")
-    problems += _settled_and_equal(stage, say)
+        return [*problems, *stage.server.ended]  # nothing else can be checked
+    report(f"One more swap: {last_request}")
+    place = stage.server.life.control(wired(last_request, stage.sources.names))
+    result = stage.server.life.verdict(place)
+    if result["result"] not in ("applied", "unchanged"):
+        problems.append(f"the last swap, with everything healed, was {result['result']}: {result['reason']}")
+    problems += _settled_and_equal(stage, report)
     problems += [*_seen(stage), *_lost(stage), *_left(stage)]
     problems += stage.server.ended
     try:
@@ -44,9 +44,9 @@ def verdict(stage: Stage, last_wish: dict[str, str], say: Callable[[str], None])
     return problems
 
 
-def _settled_and_equal(stage: Stage, say: Callable[[str], None]) -> Iterator[str]:
+def _settled_and_equal(stage: Stage, report: Callable[[str], None]) -> Iterator[str]:
     try:
-        stage.wait(lambda: not _unsettled(stage), "an end of all that is under way", SETTLE_S)
+        stage.wait(lambda: not _unsettled(stage), "everything to settle", SETTLE_S)
     except AssertionError as error:
         yield f"{error}: {_unsettled(stage)}"
         return
@@ -54,20 +54,20 @@ def _settled_and_equal(stage: Stage, say: Callable[[str], None]) -> Iterator[str
     status = life.status
     wiring = Wiring(status["usersTopic"], status["accountsTopic"], JoinType(status["joinType"]))
     config = stage.config.rewired(wiring)
-    say(f"Generation {status['generation']} is {status['state']}: {wiring}")
+    report(f"Generation {status['generation']} is {status['state']}: {wiring}")
     with Client(stage.server.url) as client:
         columns, _ = shown(client)
         wanted = expected(config, wiring.join, columns, lambda source: stage.sources.held(source.topic))
-        with suppress(AssertionError):  # the next lines tell more
-            stage.wait(lambda: not differences(wanted, _shown(client)), "tables as the reference has them", EQUAL_S)
+        with suppress(AssertionError):  # the next line reports the differences
+            stage.wait(lambda: not differences(wanted, _shown(client)), "tables that equal the reference", EQUAL_S)
         yield from differences(wanted, _shown(client))
     rows = life.rows("control_raw")
     applied = max((row for row in rows if row["result"] == "applied"), key=_order, default=None)
     for key in ("usersTopic", "accountsTopic", "joinType"):
         if applied and applied[key] and str(applied[key]) != status[key]:
-            yield f"{key} is {status[key]}, and the last message that was applied says {applied[key]}"
+            yield f"{key} is {status[key]}, but {applied[key]} in the last applied message"
     totals = {name: rows.total() for name, rows in wanted.items()}
-    say(f"Compared with the reference: {totals}")
+    report(f"Compared with the reference: {totals}")
 
 
 def _shown(client: Client) -> Any:
@@ -78,7 +78,7 @@ def _shown(client: Client) -> Any:
 
 
 def _unsettled(stage: Stage) -> list[str]:
-    """What is still under way."""
+    """Returns what is not settled yet."""
     life = stage.server.life
     status = life.status
     live = status.get("generation")
@@ -87,7 +87,7 @@ def _unsettled(stage: Stage) -> list[str]:
     found += [f"message {row['offset']} is pending" for row in messages if row["result"] == "pending"]
     read = 1 + max((row["offset"] for row in messages), default=-1)
     if not found and read < (end := stage.control_end()):
-        found.append(f"messages {read} to {end - 1} are not read yet")
+        found.append(f"messages {read} to {end - 1} were not read yet")
     for row in life.rows("generations"):
         if row["generation"] != live and not (row["state"] in OVER and row["retired"]):
             found.append(f"generation {row['generation']} is {row['state']}")
@@ -99,7 +99,7 @@ def _order(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _seen(stage: Stage) -> Iterator[str]:
-    """Each generation's rows are of its topics, of one making of each; no table was empty without a reason."""
+    """Checks that each generation's rows are of its topics, not of recreated ones, and that no table was empty."""
     witness, built = stage.witness, stage.server.built
     yield from (f"{what} ({count} times)" for what, count in witness.problems.items())
     for (generation, column), marks in witness.marks.items():
@@ -111,9 +111,9 @@ def _seen(stage: Stage) -> Iterator[str]:
         letter = (of.left_topic if column == "name" else of.right_topic)[-1]
         if len(marks) > 1 or any(mark[0] != letter for mark in marks):
             yield f"generation {generation} showed rows of {sorted(marks)}: {of}"
-    told = {row["generation"] for row in stage.server.life.rows("generations")}
-    if forgotten := set(witness.generations.values()) - told:
-        yield f"the table generations knows nothing of {sorted(forgotten)}, which people saw"
+    listed = {row["generation"] for row in stage.server.life.rows("generations")}
+    if forgotten := set(witness.generations.values()) - listed:
+        yield f"the table generations lacks {sorted(forgotten)}, which viewers saw"
     for empty in witness.empty:
         of = built[empty.generation]
         topics = {"users_ui": (of.left_topic,), "accounts_ui": (of.right_topic,)}.get(
@@ -124,12 +124,12 @@ def _seen(stage: Stage) -> Iterator[str]:
 
 
 def _built_in(recreation: Recreation, built: Built) -> bool:
-    """Whether a generation was built while a topic was deleted, or made again and still empty."""
+    """Returns whether a generation was built while a topic was deleted, or recreated and still empty."""
     return recreation.deleted <= built.began <= recreation.filled
 
 
 def _lost(stage: Stage) -> Iterator[str]:
-    """Sockets end only when the server was killed, or says that it stops, which it has no reason to if it goes on."""
+    """Checks that sockets ended only with the server, and that all viewers have the last publication."""
     for loss in stage.crowd.losses:
         noticed = loss.ended + (NOTICED_S if "1012" in loss.how else 0)
         if not any(loss.opened - 1 <= ended <= noticed for ended in stage.server.ends):
@@ -138,11 +138,11 @@ def _lost(stage: Stage) -> Iterator[str]:
     try:
         stage.wait(lambda: stage.crowd.publications() == {live}, "all viewers on the last publication", 60)
     except AssertionError as error:
-        yield f"{error}: {stage.crowd.publications()} and not {live}"
+        yield f"{error}: {stage.crowd.publications()} instead of {live}"
 
 
 def _left(stage: Stage) -> Iterator[str]:
-    """Of all generations only the live one has a changelog and a checkpoint."""
+    """Checks that only the live generation has a changelog and a checkpoint."""
     number = stage.server.life.status["generation"]
     name = f"g{number:06d}"
     topics = [f"evertable.{stage.app}.{name}"]

@@ -1,4 +1,4 @@
-"""Viewers that come back whenever their socket is lost, and note all that a viewer must never see."""
+"""Viewers that reconnect whenever they lose their socket, and record what a viewer must never see."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from evertable.client import Client
 
 TABLES = ("users_ui", "accounts_ui", "final_ui", "dead_letters")
 MARKED = ("name", "accountType", "topic")
-"""Columns by which a row says which topic it is from; ``topic`` is that of dead letters."""
-AGAIN_S = 0.2
-SMALL = 4_096
-"""Bytes that the system keeps for a viewer that does not read: few, so that the server soon notices."""
+"""Columns that identify the topic of a row; ``topic`` is that of dead letters."""
+RECONNECT_S = 0.2
+RECEIVE_BUFFER = 4_096
+"""Bytes: small, so that the server soon notices a viewer that does not read."""
 
 
 @dataclass(frozen=True)
 class Emptiness:
-    """A table that was seen without rows by someone who had seen it with some."""
+    """A table that a viewer saw with rows, and later without any."""
 
     table: str
     generation: int
@@ -38,7 +38,7 @@ class Emptiness:
 
 @dataclass(frozen=True)
 class Loss:
-    """A socket that ended, and from when to when it was open; in seconds since 1970."""
+    """A socket that ended, and when it was open, in seconds since 1970."""
 
     viewer: int
     opened: float
@@ -47,12 +47,12 @@ class Loss:
 
 
 class Witness:
-    """What all viewers have seen together. Any thread may tell it."""
+    """Collects what all viewers see; thread-safe."""
 
     def __init__(self) -> None:
         self.problems: Counter[str] = Counter()
         self.marks: dict[tuple[int, str], set[str]] = {}
-        """By generation and column, the topics that rows were of."""
+        """The topics of rows, by generation and column."""
         self.generations: dict[int, int] = {}
         """By publication."""
         self.empty: set[Emptiness] = set()
@@ -64,7 +64,7 @@ class Witness:
             self.problems[what] += 1
 
     def saw(self, page: Mapping[str, Any], had_rows: bool) -> None:
-        """A viewer shows this page; whether it has ever shown rows of that table before."""
+        """Records a page of a viewer; ``had_rows`` is whether it has seen rows of that table before."""
         generation, publication = page["generation"], page["publication"]
         with self._lock:
             self.pages += 1
@@ -80,7 +80,7 @@ class Witness:
 
 
 class Crowd(Audience):
-    """An audience that reconnects, some of which may be told not to read for a while."""
+    """An audience that reconnects, and of which some can stop reading for a while."""
 
     def __init__(self, url: str, viewers: int, witness: Witness) -> None:
         super().__init__(url, viewers, TABLES)
@@ -100,7 +100,7 @@ class Crowd(Audience):
     async def _watch(self, number: int) -> None:
         while True:
             for table in TABLES:
-                self.pictures[number][table] = Picture()  # a new socket starts afresh
+                self.pictures[number][table] = Picture()  # a new socket starts from nothing
             opened = time.time()
             try:
                 await self._watch_on_one_socket(number)
@@ -114,12 +114,12 @@ class Crowd(Audience):
                 how = repr(error)
             if opened:
                 self.losses.append(Loss(number, opened, time.time(), how))
-            await asyncio.sleep(AGAIN_S)
+            await asyncio.sleep(RECONNECT_S)
 
     def _open(self, **options: Any) -> websockets.connect:
         port = urlsplit(self._url).port
         receiver = socket.socket()
-        receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL)
+        receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
         try:
             receiver.connect(("127.0.0.1", port))
         except OSError:
@@ -151,11 +151,11 @@ class Crowd(Audience):
             self._had_rows.add(who)
 
     def _check(self, page: Frame) -> None:
-        """The witness does that, for all sockets together."""
+        """Does nothing: the witness checks the pages of all sockets together."""
 
 
 class Follower:
-    """A program that watches a table with the Python client, which heals by itself and must never end."""
+    """Watches a table with the Python client, which reconnects by itself and must never end."""
 
     def __init__(self, url: str, table: str, witness: Witness) -> None:
         self._client = Client(url)

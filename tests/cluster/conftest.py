@@ -1,4 +1,4 @@
-"""One cluster for the run, and the settings with which the engine finds it."""
+"""One cluster for the whole run, and an engine on it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evertable.engine.launch import EngineSettings
 from evertable.engine.process import Engine
 
 SPARK = {
-    "spark.driver.host": HOST,  # all is on this machine
+    "spark.driver.host": HOST,  # everything runs on this machine
     "spark.driver.bindAddress": HOST,
     "spark.driver.memory": "1g",
     "spark.executor.memory": "700m",

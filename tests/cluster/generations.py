@@ -15,7 +15,7 @@ from evertable.engine.process import Engine
 
 
 class Joins:
-    """One generation for each join; what is sent goes to all of them."""
+    """One generation for each join, all on the same topics."""
 
     def __init__(self, generations: list[Generation]) -> None:
         self.all = generations
@@ -34,7 +34,7 @@ class Joins:
 
 @contextmanager
 def joins(bootstrap: str, topics: tuple[str, str], engine: Engine, folder: Path) -> Iterator[Joins]:
-    """Built, and not started; stopped at the end."""
+    """Builds the generations without starting them, and stops them at the end."""
     with ExitStack() as stack:
         made = []
         for number, join in enumerate(JoinType, 1):

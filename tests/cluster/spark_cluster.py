@@ -1,4 +1,4 @@
-"""A Spark standalone cluster on loopback: a master and workers, each a process group of its own that can be killed."""
+"""A Spark standalone cluster on loopback: a master and workers, each in its own process group, which can be killed."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from evertable.install.java import find_java
 HOST = "127.0.0.1"
 HOME = Path(pyspark.__file__).parent
 CORES = 32
-"""Of each worker: no more than a number, for its tasks mostly wait."""
+"""Of each worker: more than the machine has, since tasks mostly wait."""
 
 
 class Daemon:
-    """One of Spark's own programs, and what it has logged."""
+    """One of Spark's daemons, and its log."""
 
     def __init__(self, name: str, folder: Path, arguments: Sequence[str]) -> None:
         self.log = folder / f"{name.rpartition('.')[2].lower()}-{len(list(folder.glob('*.log')))}.log"
@@ -53,18 +53,18 @@ class Daemon:
                 start_new_session=True,
             )
 
-    def said(self, pattern: str) -> str | None:
+    def found(self, pattern: str) -> str | None:
         found = re.search(pattern, self.log.read_text(errors="replace"))
         return found[0] if found else None
 
-    def wait_said(self, pattern: str) -> str:
-        wait_until(lambda: self.said(pattern) or self._process.poll() is not None, f"{pattern} in {self.log}")
-        found = self.said(pattern)
+    def wait_for(self, pattern: str) -> str:
+        wait_until(lambda: self.found(pattern) or self._process.poll() is not None, f"{pattern} in {self.log}")
+        found = self.found(pattern)
         assert found, self.log.read_text(errors="replace")
         return found
 
     def kill(self) -> None:
-        """Kills it and its executors with -9, as a machine that loses its power does."""
+        """Kills the daemon and its executors with -9, as a power failure does."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -80,13 +80,13 @@ class SparkCluster:
 
     def __enter__(self) -> Self:
         self._master = Daemon("master.Master", self._folder, ["--webui-port", "0"])
-        self.url = self._master.wait_said(rf"spark://{HOST}:\d+")
+        self.url = self._master.wait_for(rf"spark://{HOST}:\d+")
         for _ in range(self._count):
             self.add_worker()
         return self
 
     def add_worker(self) -> Daemon:
-        """Starts one more; it is there when its executors are."""
+        """Starts one more worker; its executors follow."""
         work = self._folder / f"work-{len(list(self._folder.glob('work-*')))}"
         work.mkdir()
         size = ["--cores", str(CORES), "--memory", "1g", "--webui-port", "0", "--work-dir", str(work)]

@@ -19,7 +19,7 @@ from evertable.schema.joins import JoinType
 def test_a_swap_and_a_rollback_on_a_cluster(
     broker: EmbeddedBroker, new_topic: Callable[..., str], cluster: SparkCluster, tmp_path: Path
 ) -> None:
-    """The tables are what the reference says; slots are counted by the executors there are."""
+    """The tables equal the reference; the slots are those of the executors."""
     topics = (new_topic(2), new_topic(2))
     records = Records(broker.bootstrap)
     records.fill(topics, "a", 20, 60)

@@ -1,4 +1,4 @@
-"""A worker dies in mid-stream with its executor: no row is lost or doubled, and nobody has to do anything."""
+"""A worker dies with its executor: no row is lost or repeated, and no operator is needed."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from evertable.engine.protocol import Died, EngineEvent, Failed, Ready, Started,
 from evertable.schema.joins import JoinType
 
 
-def test_all_joins_go_on_from_their_checkpoints(
+def test_all_joins_continue_from_their_checkpoints(
     broker: EmbeddedBroker, new_topic: Callable[..., str], cluster: SparkCluster, tmp_path: Path
 ) -> None:
-    """On what is left of the cluster, after a commit and while records flow; Spark's own process lives on."""
-    heard: list[EngineEvent] = []
+    """After a commit and while records flow, on the rest of the cluster; the driver survives."""
+    events: list[EngineEvent] = []
     records = packed(200, number=42)
     third = len(records) // 3
     with (
-        Engine(EngineSettings(cluster.url, SPARK, tmp_path / "spark.log"), heard.append) as engine,
+        Engine(EngineSettings(cluster.url, SPARK, tmp_path / "spark.log"), events.append) as engine,
         joins(broker.bootstrap, (new_topic(3), new_topic(3)), engine, tmp_path) as all_joins,
     ):
         first = all_joins.all[0]
@@ -40,9 +40,9 @@ def test_all_joins_go_on_from_their_checkpoints(
         for generation in all_joins.all:
             generation.start()
         all_joins.read()
-        wait_until(lambda: have_committed(heard, all_joins.all), "a commit")
-        wait_until(lambda: heard_slots(heard) == 2 * CORES, "both workers")
-        before = sum(isinstance(event, Started) for event in heard)
+        wait_until(lambda: have_committed(events, all_joins.all), "a commit")
+        wait_until(lambda: last_slots(events) == 2 * CORES, "both workers")
+        before = sum(isinstance(event, Started) for event in events)
         sender = threading.Thread(target=first.send, args=(slowly(records[third:]),))
         sender.start()
         flowing = len(first.seen) + 50
@@ -51,17 +51,17 @@ def test_all_joins_go_on_from_their_checkpoints(
         sender.join()
         all_joins.read()
         all_joins.assert_equal_reference()
-        assert heard_slots(heard) == CORES
-        assert [event for event in heard if isinstance(event, Died)] == []
-        failed = [event for event in heard if isinstance(event, Failed)]
+        assert last_slots(events) == CORES
+        assert [event for event in events if isinstance(event, Died)] == []
+        failed = [event for event in events if isinstance(event, Failed)]
         assert failed
         assert all(event.retriable for event in failed)
-        assert sum(isinstance(event, Started) for event in heard) > before
+        assert sum(isinstance(event, Started) for event in events) > before
     cluster.add_worker()
 
 
-def heard_slots(heard: list[EngineEvent]) -> int:
-    return next(event.slots for event in reversed(heard) if isinstance(event, TaskSlots | Ready))
+def last_slots(events: list[EngineEvent]) -> int:
+    return next(event.slots for event in reversed(events) if isinstance(event, TaskSlots | Ready))
 
 
 def is_right(seen: AtOnce) -> bool:
@@ -71,7 +71,7 @@ def is_right(seen: AtOnce) -> bool:
 def test_viewers_keep_their_tables_and_their_generation(
     broker: EmbeddedBroker, new_topic: Callable[..., str], cluster: SparkCluster, tmp_path: Path
 ) -> None:
-    """With one worker all in all: the tables stay, are stale until another one comes, and then hold what was missed."""
+    """Without any worker the tables are stale; with new ones they catch up."""
     topics: Pair = (new_topic(2), new_topic(2))
     records = Records(broker.bootstrap)
     records.fill(topics, "a", 20, 40)
@@ -93,5 +93,5 @@ def test_viewers_keep_their_tables_and_their_generation(
         cluster.add_worker()
         wait_until(lambda: len(at_once(app).users) == 21, lambda: f"{app.status} {app.logs[-3:]}")
         wait_until(lambda: app.status["state"] == "live", lambda: str(app.status))
-        wait_until(lambda: is_right(at_once(app)), lambda: str(at_once(app)))  # after its last commit it begins again
+        wait_until(lambda: is_right(at_once(app)), lambda: str(at_once(app)))  # the query restarts from its last commit
         assert (app.status["generation"], app.publication) == (1, 1)

@@ -1,4 +1,4 @@
-"""A bare JVM with the operator's classes: no Spark session, so that thousands of calls cost next to nothing."""
+"""A JVM with the operator's classes but without a Spark session, so that thousands of calls are cheap."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def jvm() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def parser(jvm: Any) -> Callable[[Sequence[Column], str], Parse]:
-    """Makes a parser of the left source: value (and what else a record has) to the Changes that it becomes."""
+    """Makes a parser of the left source, which returns the Changes of a record."""
 
     def make(columns: Sequence[Column], key: str, max_bytes: int = 1_000_000) -> Parse:
         layout = {"side": 0, "key": key, "max_bytes": max_bytes, "columns": [column_layout(c) for c in columns]}

@@ -1,4 +1,4 @@
-"""The strict parser against the reference: whatever the bytes, both say the same row or the same kind of reject."""
+"""The strict parser and the reference return the same row or the same kind of reject for any bytes."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def parse(parser: Callable[..., Parse]) -> Parse:
 @example(record=SourceRecord(0, 0, 0, b'{"j": {"a" : [1.10, 1E2, "\\u0001\\n\\/"], "a": null}}'))
 @example(record=SourceRecord(0, 0, 0, b'{"x": "\\ud800", "s": "\\ud83d\\ude00"}'))
 @example(record=SourceRecord(0, 0, 0, b'{"j": "\\ud800"}'))
-def test_the_parser_says_what_the_reference_says(parse: Parse, record: SourceRecord) -> None:
+def test_the_parser_agrees_with_the_reference(parse: Parse, record: SourceRecord) -> None:
     expected = meaning(record, COLUMNS)
     actual = outcome(parse(record.value, record.key, record.partition, record.offset, record.timestamp))
     if isinstance(expected, Reject) and expected.condition == "NOT_AN_OBJECT" and actual == "INVALID_JSON":
@@ -137,7 +137,7 @@ def test_the_parser_says_what_the_reference_says(parse: Parse, record: SourceRec
 
 
 def key(parse: Parse, value: bytes | None) -> bytes | None:
-    """The key that a record is joined by."""
+    """Returns the join key of a record."""
     parse(value)
     found: bytes | None = parse.key  # type: ignore[attr-defined]
     return found
@@ -173,7 +173,7 @@ def test_rows_without_a_key_and_rejects_have_none_and_an_empty_one_is_a_key(pars
     assert key(parse, b'{"k": ""}') == b""
 
 
-def test_a_row_that_just_fits_is_a_row_and_one_byte_more_is_a_reject(parser: Callable[..., Parse]) -> None:
+def test_a_row_of_one_byte_too_many_is_a_reject(parser: Callable[..., Parse]) -> None:
     """28 bytes of header, 1 of nulls, 4 for the end of the text, then the text."""
     parse = parser([Column("k", ColumnType.parse("string"))], "k", max_bytes=28 + 1 + 4 + 10)
     assert outcome(parse(b'{"k": "0123456789"}')) == ("0123456789",)
@@ -195,7 +195,7 @@ def test_a_reject_keeps_the_first_kilobyte_and_its_place(parser: Callable[..., P
 
 
 def test_a_byte_order_mark_is_named(parser: Callable[..., Parse]) -> None:
-    """An editor or a producer on Windows writes one, and nobody sees it."""
+    """Editors and producers on Windows write one, and it is invisible."""
     parse = parser([Column("k", ColumnType.parse("string"))], "k")
     (reject,) = parse(b'\xef\xbb\xbf{"k": "a"}').rejects.to_pylist()
     assert reject["reason"].startswith("INVALID_JSON: the value begins with a byte order mark (BOM, EF BB BF); ")

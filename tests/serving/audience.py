@@ -1,4 +1,4 @@
-"""Many viewers in one thread: real sockets that stay open, every frame checked as it comes."""
+"""Many viewers in one thread, with real sockets that stay open; every frame is checked on arrival."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ VIEWS: list[dict[str, Any]] = [
     {"offset": 10, "limit": 1_000},
 ]
 MARKS: dict[str, Callable[[Any], str]] = {"name": lambda name: str(name).split()[0], "accountType": str}
-"""The columns by which a row says of which pair of topics it is."""
+"""Columns that identify the pair of topics of a row."""
 
 
 class Audience:
-    """Viewers of these tables. Each has one socket, all the time; what is wrong is noted in ``problems``."""
+    """Viewers of these tables, each with one socket; ``problems`` lists what went wrong."""
 
     def __init__(self, url: str, viewers: int, tables: tuple[str, ...]) -> None:
         self.problems: list[str] = []
         self.marks: dict[int, str] = {}
-        """For each generation that was seen, the pair of topics that its rows are of."""
+        """The pair of topics of the rows, by generation."""
         self.frames: Counter[str] = Counter()
         self.pictures = [{table: Picture() for table in tables} for _ in range(viewers)]
         self._url = url.replace("http", "ws", 1) + "/ws"
@@ -42,7 +42,7 @@ class Audience:
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="test-audience", daemon=True)
 
     def publications(self) -> set[int]:
-        """Those that the viewers see now."""
+        """Returns the publications that viewers have now."""
         return {picture.page.get("publication", 0) for seen in self.pictures for picture in seen.values()}
 
     def __enter__(self) -> Self:
@@ -77,7 +77,7 @@ class Audience:
         pictures = self.pictures[number]
         async with self._open() as socket:
             for table in pictures:
-                view = {} if table == "dead_letters" else VIEWS[number % len(VIEWS)]  # which has none of the columns
+                view = {} if table == "dead_letters" else VIEWS[number % len(VIEWS)]  # it has none of the columns
                 await socket.send(json.dumps({"type": "subscribe", "id": table, "table": table, "view": view}))
             async for text in socket:
                 self._take(pictures, json.loads(text))
@@ -89,7 +89,7 @@ class Audience:
         )
 
     async def _taken(self, number: int) -> None:
-        """After each frame: a viewer may take its time."""
+        """Is awaited after each frame, so that a subclass can read slowly."""
 
     def _take(self, pictures: Mapping[str, Picture], frame: Frame) -> None:
         self.frames[frame["type"]] += 1
@@ -104,10 +104,10 @@ class Audience:
                 raise AssertionError(f"{other}: {frame}")
 
     def _check(self, page: Frame) -> None:
-        """All rows are of one generation, for every viewer and every table."""
+        """Checks that all rows of a generation are of the same topics, for every viewer and table."""
         generation = page["generation"]
         for at, column in enumerate(page["columns"]):
             if mark_of := MARKS.get(column["name"]):
                 for mark in {mark_of(row[at]) for row in page["rows"] if row[at] is not None}:
                     known = self.marks.setdefault(generation, mark)
-                    assert mark == known, f"a row of {mark} in generation {generation}, whose rows are of {known}"
+                    assert mark == known, f"a row of {mark} in generation {generation} of {known}"

@@ -1,4 +1,4 @@
-"""What only the process itself can see of an app: tables at one version, and what it holds."""
+"""An app from the inside: its tables at one version, and the resources that it holds."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ PLACE = {
     side: {f"{side}_{field[0]}": {"from": f"kafka.{field}"} for field in ("partition", "offset", "timestamp")}
     for side in "ua"
 }
-"""Columns that tell a row's id and order, by side: with them a table is all that the reference needs."""
+"""Columns with a row's id and order, by side: with them a table is all that the reference needs."""
 
 POOLS = ("evertable-generation", "evertable-worker", "asyncio", "AnyIO worker", "ThreadPoolExecutor")
-"""Threads that come with the first work for them, up to a fixed number, and stay."""
+"""Thread pools, which grow to a fixed size with their first work."""
 
 
 def context(app: App) -> GenerationContext:
@@ -50,12 +50,12 @@ class AtOnce:
     columns: tuple[str, ...]
 
     def reference(self, type_: JoinType) -> Counter[tuple[Any, ...]]:
-        """What the joined table must hold, given what the others hold."""
+        """Computes the joined table from the others."""
         return reference(type_, self.columns, self.users, self.accounts)
 
 
 def at_once(app: App) -> AtOnce:
-    """All tables flip together and change under one lock, so this is what a viewer could see."""
+    """Returns all tables at one version; they flip together and change under one lock."""
     publication = app._serving.catalog.current
     tables = [publication.tables[name] for name in ("users_ui", "accounts_ui", "final_ui")]
     with tables[0].lock:
@@ -68,7 +68,7 @@ def at_once(app: App) -> AtOnce:
 def reference(
     type_: JoinType, columns: Sequence[str], users: list[dict[str, Any]], accounts: list[dict[str, Any]]
 ) -> Counter[tuple[Any, ...]]:
-    """The joined table of these rows, by the reference; key by key, for rows without a key match nothing."""
+    """Computes the joined table of these rows with the reference, key by key."""
     sides = (_by_key(users, "u"), _by_key(accounts, "a"))
     values = [{row.id: row.values[0] for rows in side.values() for row in rows} for side in sides]
     nothing = dict.fromkeys(columns)
@@ -113,12 +113,12 @@ def _dicts(snapshot: Snapshot) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Held:
-    """What an app holds that a generation may leave behind."""
+    """Resources of an app that a generation could leave behind."""
 
     queries: int
     threads: Counter[str]
     clients: int
-    """Of Kafka, by their own threads."""
+    """Kafka clients, counted by their threads."""
     topics: int
     checkpoints: int
     tables: int

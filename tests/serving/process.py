@@ -1,4 +1,4 @@
-"""``evertable serve`` as a process of its own, which can be killed."""
+"""``evertable serve`` as a separate process, which can be killed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SERVE = ("-c", "from evertable.cli import main; main()")
 
 
 class Process(Http):
-    """A process group; what it prints is kept."""
+    """A process group, with the lines that it prints."""
 
     def __init__(self, configuration: dict[str, Any], folder: Path, program: Sequence[str] = SERVE) -> None:
         path = folder / "evertable.yaml"
@@ -40,9 +40,9 @@ class Process(Http):
 
     def _read(self) -> None:
         for line in self._process.stdout or ():
-            self._hear(line.rstrip("\n"))
+            self._add_line(line.rstrip("\n"))
 
-    def _hear(self, line: str) -> None:
+    def _add_line(self, line: str) -> None:
         self.lines.append(line)
 
     @property
@@ -50,11 +50,11 @@ class Process(Http):
         """The id of the process and of its group."""
         return self._process.pid
 
-    def said(self, text: str) -> bool:
+    def printed(self, text: str) -> bool:
         return any(text in line for line in self.lines)
 
     def __enter__(self) -> Self:
-        wait_until(lambda: self.said("Serving at") or self._process.poll() is not None, "the server")
+        wait_until(lambda: self.printed("Serving at") or self._process.poll() is not None, "the server")
         assert self._process.poll() is None, "\n".join(self.lines)
         url = next(line for line in self.lines if line.startswith("Serving at")).split()[-1]
         self.http = httpx.Client(base_url=url, timeout=30)
@@ -66,12 +66,12 @@ class Process(Http):
         self._process.wait()
 
     def end(self) -> int:
-        """Asks it to end, and says how it did."""
+        """Sends SIGTERM, and returns the exit code."""
         self._process.send_signal(signal.SIGTERM)
         return self._process.wait(60)
 
     def wait(self) -> int:
-        """Waits until it ends by itself, and says how it did."""
+        """Waits until it ends by itself, and returns the exit code."""
         return self._process.wait(90)
 
     def __exit__(self, *_: object) -> None:

@@ -1,4 +1,4 @@
-"""The whole of Evertable in a thread: real Kafka, real Spark, a real server; what tests see is what users see."""
+"""All of Evertable in a thread, with real Kafka, Spark and server; tests use it as users do."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ ACCOUNTS = {"userId": "string", "accountType": "string", "balance": "double"}
 
 
 def config(bootstrap: str, app: str, topics: tuple[str, str], folder: Path, **sections: Any) -> Config:
-    """A configuration with names of its own for all topics of ours."""
+    """Makes a configuration for an app."""
     return Config.model_validate(settings(bootstrap, app, topics, folder, **sections))
 
 
 def settings(bootstrap: str, app: str, topics: tuple[str, str], folder: Path, **sections: Any) -> dict[str, Any]:
-    """The same, as it stands in a file."""
+    """Returns the same as a file would hold it."""
     return {
         "app": app,
         "kafka": {"bootstrap.servers": bootstrap},
@@ -73,7 +73,7 @@ class Records:
         assert not failures
 
     def fill(self, topics: tuple[str, str], mark: str, users: int = 10, accounts: int = 20) -> None:
-        """Rows that say where they are from."""
+        """Sends rows that carry the mark."""
         self.send(topics[0], ({"userId": f"u{i}", "name": f"{mark} {i}", "age": i} for i in range(users)))
         self.send(
             topics[1],
@@ -82,12 +82,12 @@ class Records:
 
 
 class Http:
-    """What a running app says of itself."""
+    """Requests to a running app."""
 
     http: httpx.Client
 
     def rows(self, table: str, **parameters: Any) -> list[dict[str, Any]]:
-        """A table's rows, by column; none while it is not there yet."""
+        """Returns a table's rows as dicts; none while the table does not exist yet."""
         answer = self.http.get(f"/api/tables/{table}/rows", params={"limit": 10_000, **parameters})
         if answer.status_code == 503:
             return []
@@ -97,7 +97,7 @@ class Http:
 
     @property
     def status(self) -> dict[str, Any]:
-        """The row of orchestrator_status, out of an answer that is what /openapi.json says."""
+        """The row of orchestrator_status, from a response that matches /openapi.json."""
         whole = self.http.get("/api/status").json()
         assert list(problems(whole, DESCRIPTION["components"]["schemas"]["Status"], DESCRIPTION)) == []
         found: dict[str, Any] = whole["orchestrator"] or {}
@@ -111,31 +111,31 @@ class Http:
     def logs(self) -> list[str]:
         return [row["msg"] for row in self.rows("orchestrator_logs")]
 
-    def _story(self) -> str:
+    def _log(self) -> str:
         return "\n".join(f"{row['ts']} {row['msg']}" for row in self.rows("orchestrator_logs"))
 
     def control(self, message: Mapping[str, Any]) -> tuple[int, int]:
-        """Sends a control message and says where it stands."""
+        """Sends a control message, and returns its partition and offset."""
         answer = self.http.post("/api/control", json=message)
         assert answer.status_code == 202, answer.text
         return answer.json()["partition"], answer.json()["offset"]
 
     def verdict(self, place: tuple[int, int]) -> dict[str, Any]:
-        """What became of a control message, once it is settled."""
+        """Waits for the row of a control message to be settled, and returns it."""
 
         def found() -> list[dict[str, Any]]:
             rows = self.rows("control_raw", filter=f"partition = {place[0]} and offset = {place[1]}")
             return [row for row in rows if row["result"] != "pending"]
 
-        wait_until(found, lambda: f"the verdict on {place}\n{self._story()}")
+        wait_until(found, lambda: f"the verdict on {place}\n{self._log()}")
         return found()[0]
 
     def wait_for(self, condition: Callable[[dict[str, Any]], bool], what: str = "the status") -> dict[str, Any]:
-        wait_until(lambda: condition(self.status), lambda: f"{what}; {self.status}\n{self._story()}")
+        wait_until(lambda: condition(self.status), lambda: f"{what}; {self.status}\n{self._log()}")
         return self.status
 
     def wait_live(self) -> dict[str, Any]:
-        """The status, once a generation is live."""
+        """Waits until a generation is live, and returns the status."""
         return self.wait_for(lambda status: status.get("state") == "live", "a live generation")
 
 
@@ -171,7 +171,7 @@ class App(Http):
         self.http.close()
         self._serving.stop()
         self._thread.join(60)
-        assert not self._thread.is_alive(), "it does not stop"
+        assert not self._thread.is_alive(), "the app does not stop"
 
     @property
     def running(self) -> bool:

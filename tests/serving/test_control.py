@@ -1,4 +1,4 @@
-"""Control messages re-wire a running app, and what cannot be leaves it as it is."""
+"""Control messages rewire a running app; rejected ones change nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from evertable.broker import EmbeddedBroker
 
 @pytest.fixture(scope="module")
 def app(broker: EmbeddedBroker, pairs: dict[str, Pair], tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    """One app for the tests that leave it live on some wiring."""
+    """One app for all tests that leave it live on some wiring."""
     folder: Path = tmp_path_factory.mktemp("app")
     with App(config(broker.bootstrap, "control-tests", pairs["a"], folder, swap={"linger_s": 1})) as running:
         running.wait_live()
@@ -30,18 +30,18 @@ def wiring(status: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def swap(app: App, message: dict[str, Any]) -> dict[str, Any]:
-    """Sends the message, and gives the status once it is settled."""
+    """Sends the message, waits until it is settled, and returns the status."""
     app.verdict(app.control(message))
     return app.status
 
 
 def begin(app: App, pairs: dict[str, Pair], join: str = "left") -> dict[str, Any]:
-    """The app, live on pair a."""
+    """Makes the app live on pair a."""
     return swap(app, {"usersTopic": pairs["a"][0], "accountsTopic": pairs["a"][1], "joinType": join})
 
 
 def test_one_key_changes_one_thing(app: App, pairs: dict[str, Pair]) -> None:
-    """The rest stays as it is."""
+    """The other keys keep their values."""
     begin(app, pairs)
     status = swap(app, {"usersTopic": pairs["b"][0]})
     assert wiring(status) == (pairs["b"][0], pairs["a"][1], "left")
@@ -51,7 +51,7 @@ def test_one_key_changes_one_thing(app: App, pairs: dict[str, Pair]) -> None:
     assert wiring(status) == (pairs["b"][0], pairs["a"][1], "inner")
 
 
-def test_all_keys_change_everything_and_the_log_tells_the_story(app: App, pairs: dict[str, Pair]) -> None:
+def test_all_keys_change_everything_and_the_log_has_each_step(app: App, pairs: dict[str, Pair]) -> None:
     begin(app, pairs)
     before = len(app.logs)
     place = app.control({"usersTopic": pairs["c"][0], "accountsTopic": pairs["c"][1], "joinType": "natural"})
@@ -60,13 +60,13 @@ def test_all_keys_change_everything_and_the_log_tells_the_story(app: App, pairs:
     assert wiring(status) == (*pairs["c"], "natural")
     assert (status["state"], status["rows"], len(app.rows("final_ui"))) == ("live", 30, 30)
     number = status["generation"]
-    said = " | ".join(app.logs[before:])
+    lines = " | ".join(app.logs[before:])
     for part in (
         f"received (partition {place[0]}, offset {place[1]}), resolved to {pairs['c'][0]} natural {pairs['c'][1]}",
         f"Building generation {number}: {pairs['c'][0]} natural {pairs['c'][1]}",
         f"Generation {number} published after",
     ):
-        assert part in said
+        assert part in lines
     row = next(row for row in app.rows("generations") if row["generation"] == number)
     assert (row["state"], row["joinType"], row["rows"]) == ("live", "natural", 30)
     assert row["queryId"]
@@ -75,8 +75,8 @@ def test_all_keys_change_everything_and_the_log_tells_the_story(app: App, pairs:
 
 
 @pytest.mark.parametrize("message", [{}, {"joinType": ""}, {"usersTopic": None, "accountsTopic": "  "}])
-def test_nothing_said_changes_nothing(app: App, pairs: dict[str, Pair], message: dict[str, Any]) -> None:
-    """Only ``lastApplied`` moves."""
+def test_a_message_without_values_changes_nothing(app: App, pairs: dict[str, Pair], message: dict[str, Any]) -> None:
+    """Only ``lastApplied`` changes."""
     before = begin(app, pairs)
     publication = app.publication
     place = app.control(message)
@@ -106,7 +106,7 @@ def test_values_are_trimmed_and_joins_spelled_in_any_way(app: App, pairs: dict[s
         (b'{"usersTopic": "no-such-topic"}', "TOPIC_NOT_FOUND"),
     ],
 )
-def test_a_rejected_message_touches_nothing(
+def test_a_rejected_message_changes_nothing(
     app: App, pairs: dict[str, Pair], records: Records, value: bytes, condition: str
 ) -> None:
     """Same query run, same publication, same rows."""
@@ -123,8 +123,8 @@ def test_a_rejected_message_touches_nothing(
     assert next(row["runId"] for row in app.rows("generations") if row["state"] == "live") == live["runId"]
 
 
-def test_a_rollback_goes_back_at_once_while_the_old_one_lingers(app: App, pairs: dict[str, Pair]) -> None:
-    """And is built again when it does not."""
+def test_a_rollback_reuses_a_lingering_generation(app: App, pairs: dict[str, Pair]) -> None:
+    """One that was retired is rebuilt."""
     first = begin(app, pairs)
     second = swap(app, {"joinType": "inner"})
     answer = app.http.post("/api/rollback")
@@ -136,9 +136,9 @@ def test_a_rollback_goes_back_at_once_while_the_old_one_lingers(app: App, pairs:
 
 
 def test_a_burst_ends_in_the_last_wiring_with_few_builds(app: App, pairs: dict[str, Pair], records: Records) -> None:
-    """Thirty messages at once: only the newest wanted wiring is finished."""
+    """Of thirty messages at once only the newest wiring is completed."""
     begin(app, pairs)
-    before = len(app.rows("generations"))  # not the live one's number: it may be one that was revived
+    before = len(app.rows("generations"))  # not the live one's number, as a lingering one may be live
     last = app.control({})[1]
     joins = ["inner", "natural", "asof", "left"]
     burst = [{"joinType": joins[i % 4], "usersTopic": pairs["abc"[i % 3]][0]} for i in range(30)]

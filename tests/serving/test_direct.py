@@ -1,4 +1,4 @@
-"""Without a control topic, swapping eagerly; the app is started before one of its topics is there."""
+"""No control topic, eager swaps, and a start before one of the topics exists."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def app(
 def test_a_missing_topic_is_named_and_waited_for(
     broker: EmbeddedBroker, app: App, missing: str, pairs: dict[str, Pair], records: Records
 ) -> None:
-    """With the name of a topic that is there and is called almost like it."""
-    said = f"TOPIC_NOT_FOUND: Kafka at {broker.bootstrap} has no topic '{missing}'."
-    waiting = app.wait_for(lambda status: status.get("state") == "waiting", "the status that it waits")
-    meant = f"Did you mean '{pairs['a'][0]}'"
-    assert waiting["message"].startswith(f"{said} {meant}")
+    """The message suggests an existing topic with a similar name."""
+    missing_topic = f"TOPIC_NOT_FOUND: Kafka at {broker.bootstrap} has no topic '{missing}'."
+    waiting = app.wait_for(lambda status: status.get("state") == "waiting", "the status waiting")
+    suggestion = f"Did you mean '{pairs['a'][0]}'"
+    assert waiting["message"].startswith(f"{missing_topic} {suggestion}")
     assert waiting["message"].endswith("Correct the name, or create the topic. Trying again.")
-    assert any(line.startswith(f"Generation 1 failed: {said} {meant}") for line in app.logs)
+    assert any(line.startswith(f"Generation 1 failed: {missing_topic} {suggestion}") for line in app.logs)
     assert app.http.get("/readyz").status_code == 503
     make_topic(broker.bootstrap, missing)
     records.send(missing, [user(1), user(2)])
@@ -53,7 +53,7 @@ def test_a_missing_topic_is_named_and_waited_for(
     assert (refused.status_code, refused.json()["condition"]) == (409, "NOTHING_BEFORE")
 
 
-def test_a_wish_is_applied_directly_and_so_is_a_rollback(app: App, missing: str, pairs: dict[str, Pair]) -> None:
+def test_a_swap_and_a_rollback_are_applied_directly(app: App, missing: str, pairs: dict[str, Pair]) -> None:
     assert app.verdict(app.control({"usersTopic": pairs["b"][0], "joinType": "inner"}))["result"] == "applied"
     status = app.status
     assert (status["usersTopic"], status["joinType"]) == (pairs["b"][0], "inner")
@@ -71,10 +71,10 @@ def test_a_wish_is_applied_directly_and_so_is_a_rollback(app: App, missing: str,
 
 
 def test_an_eager_swap_is_published_before_it_is_warm(app: App, pairs: dict[str, Pair]) -> None:
-    with held_feeds() as may_go_on:
+    with held_feeds() as released:
         place = app.control({"usersTopic": pairs["c"][0], "accountsTopic": pairs["c"][1]})
         assert app.verdict(place)["result"] == "applied"
         assert app.status["usersTopic"] == pairs["c"][0]
         assert names(app) == set()
-        may_go_on.set()
+        released.set()
     wait_until(lambda: len(names(app)) == 30, lambda: f"30 names: {sorted(names(app))}, {app.status}")

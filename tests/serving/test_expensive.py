@@ -1,4 +1,4 @@
-"""Expensive filters over rows that came through Kafka and Spark: they hold up nobody else, and they end."""
+"""Expensive filters over rows that came through Kafka and Spark delay nobody else, and end."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from tests.waiting import wait_until
 from evertable.broker import EmbeddedBroker
 
 ROWS = 32
-LARGE = "é" + "aA" * 450_000  # about as large as Kafka takes it by default
+LARGE = "é" + "aA" * 450_000  # about the largest record that Kafka accepts by default
 EXPENSIVE = " or ".join(f"name contains 'aab{number:02}'" for number in range(70))
 QUICK = ("/api/status", "/metrics", "/api/tables", "/api/tables/users_ui/rows?columns=userId", "/healthz")
 TIMEOUT_S = 5.0
 PATIENCE_S = 60.0
 
 
-def test_expensive_filters_hold_up_nobody(
+def test_expensive_filters_delay_nobody(
     broker: EmbeddedBroker, new_topic: Callable[..., str], records: Records, tmp_path: Path
 ) -> None:
-    """More of them than there are workers, from one address; a text that is too long to look for is refused."""
+    """There are more of them than workers, from one address; a text too long to search for is refused."""
     topics = new_topic(1), new_topic(1)
     records.send(topics[0], ({"userId": f"u{number}", "name": LARGE, "age": number} for number in range(ROWS)))
     records.send(topics[1], [{"userId": "u1", "accountType": "chq", "balance": 1.0}])

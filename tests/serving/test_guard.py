@@ -1,4 +1,4 @@
-"""A swap onto a topic of which nothing useful can be read is held; viewers keep what they see."""
+"""A swap to a topic without usable records is held; viewers keep what they see."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def review(app: App) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("case", NOT_USERS)
-def test_a_topic_without_anything_useful_is_held_until_it_is_forced(
+def test_a_topic_without_usable_records_is_held_until_forced(
     app: App, pairs: dict[str, Pair], new_topic: Callable[..., str], records: Records, case: str
 ) -> None:
     topic = new_topic(1)
@@ -62,7 +62,7 @@ def test_a_topic_without_anything_useful_is_held_until_it_is_forced(
     assert sentence in forced["reason"]
     assert app.status["usersTopic"] == topic
     assert sentence in app.wait_for(lambda status: bool(status["message"]))["message"]
-    assert app.verdict(app.control({"joinType": "inner"}))["result"] == "applied", "the topic was on show already"
+    assert app.verdict(app.control({"joinType": "inner"}))["result"] == "applied", "the topic was live already"
     assert app.verdict(app.control({"joinType": "left"}))["result"] == "applied"
 
 
@@ -71,10 +71,10 @@ def test_an_empty_topic_goes_live(app: App, pairs: dict[str, Pair], new_topic: C
     verdict = app.verdict(app.control({"usersTopic": new_topic(1)}))
     assert (verdict["result"], verdict["reason"]) == ("applied", "")
     assert app.rows("users_ui") == []
-    assert "review" not in app.http.get("/api/status").json(), "a review of an earlier swap offers to go back to it"
+    assert "review" not in app.http.get("/api/status").json(), "the review of an earlier swap is still offered"
 
 
-def test_lesser_signs_go_live_with_a_warning(
+def test_lesser_signs_are_warnings(
     app: App, pairs: dict[str, Pair], new_topic: Callable[..., str], records: Records
 ) -> None:
     topic = new_topic(1)
@@ -92,7 +92,7 @@ def test_lesser_signs_go_live_with_a_warning(
     wait_until(lambda: all(any(line.endswith(sentence) for line in app.logs) for sentence in sentences))
     assert review(app)["warnings"] == list(sentences)
     records.send(topic, [{"userId": "u1", "name": "Ada", "age": 1}])
-    app.wait_for(lambda status: status["message"] == "", "a status without warnings: a row that has all came")
+    app.wait_for(lambda status: status["message"] == "", "a status without warnings, after a complete row")
 
 
 def test_a_rollback_is_never_held(

@@ -1,4 +1,4 @@
-"""Swap after swap while records flow and people watch: nobody notices, and nothing is left behind."""
+"""Many swaps under load: viewers see whole generations only, and no resource is leaked."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ Pairs = dict[str, tuple[str, str]]
 
 @pytest.fixture
 def marked(new_topic: Callable[..., str]) -> Pairs:
-    """Three pairs of topics of two partitions, by the mark that their records carry."""
+    """Makes three pairs of topics of two partitions, by the mark of their records."""
     return {mark: (new_topic(2), new_topic(2)) for mark in "abc"}
 
 
 @pytest.fixture
 def configuration(broker: EmbeddedBroker, marked: Pairs, tmp_path: Path) -> Config:
-    """Rows tell their place in their topic, so that the tables alone say what the join of them is."""
+    """Adds the position in the topic to each row, so that the join can be computed from the tables."""
     users, accounts = marked["a"]
     sources: dict[str, Any] = {
         "users": {"topic": users, "key": "userId", "columns": {**USERS, **PLACE["u"]}},
@@ -46,17 +46,17 @@ def configuration(broker: EmbeddedBroker, marked: Pairs, tmp_path: Path) -> Conf
     return config(broker.bootstrap, "load", marked["a"], tmp_path, sources=sources, swap={"linger_s": 1})
 
 
-def wish(pair: tuple[str, str], join: JoinType) -> dict[str, str]:
+def request(pair: tuple[str, str], join: JoinType) -> dict[str, str]:
     return {"usersTopic": pair[0], "accountsTopic": pair[1], "joinType": join.value}
 
 
 def swap(app: App, pair: tuple[str, str], join: JoinType) -> None:
-    verdict = app.verdict(app.control(wish(pair, join)))
+    verdict = app.verdict(app.control(request(pair, join)))
     assert (verdict["result"], verdict["reason"]) == ("applied", "")
 
 
 def settle(app: App) -> int:
-    """The generation that is left when all others are cleaned up."""
+    """Waits until all other generations are cleaned up, and returns the live one."""
     live = int(app.status["generation"])
     done = ("retired", "failed", "superseded")
 
@@ -64,25 +64,25 @@ def settle(app: App) -> int:
         rows = app.rows("generations", filter=f"generation != {live}")
         return all(row["state"] in done and row["retired"] for row in rows)
 
-    wait_until(is_over, "the end of all others")
+    wait_until(is_over, "the end of all other generations")
     return live
 
 
 def memory_on(app: App, pair: tuple[str, str]) -> Memory:
-    """What is taken once this pair is live and nothing else is left."""
+    """Measures the memory while only this pair is live."""
     swap(app, pair, JoinType.LEFT)
     settle(app)
     return memory(app)
 
 
 def dicts(rows: list[Row], names: list[str], side: str) -> list[dict[str, Any]]:
-    """What was sent, as the tables show it."""
+    """Returns rows as tables show them."""
     columns = [*names, f"{side}_p", f"{side}_o", f"{side}_t"]
     places = [(row.partition, row.offset, row.timestamp) for row in rows]
     return [dict(zip(columns, (*row.values, *place), strict=True)) for row, place in zip(rows, places, strict=True)]
 
 
-def test_swaps_under_load_show_nothing_but_the_truth_and_leave_nothing_behind(
+def test_swaps_under_load_are_correct_and_leak_nothing(
     broker: EmbeddedBroker, configuration: Config, marked: Pairs
 ) -> None:
     arrow_before = pa.total_allocated_bytes()
@@ -90,7 +90,7 @@ def test_swaps_under_load_show_nothing_but_the_truth_and_leave_nothing_behind(
     traffic.send(600)
     with App(configuration) as app:
         app.wait_live()
-        app.verdict(app.control({}))  # brings the writer of control messages, which stays
+        app.verdict(app.control({}))  # starts the writer of control messages, which stays
         before = held(app, broker.bootstrap)
         wirings = list(islice(zip(cycle("bca"), cycle(JOINS), strict=False), SWAPS))
         with Audience(app.url, VIEWERS, TABLES) as audience:
@@ -101,7 +101,7 @@ def test_swaps_under_load_show_nothing_but_the_truth_and_leave_nothing_behind(
                     assert Counter(seen.joined) == seen.reference(join)
                     assert not audience.problems
                 traffic.pause()
-            assert traffic.count > 2_000  # it did flow
+            assert traffic.count > 2_000  # records did flow
             mark, join = wirings[-1]
             users, accounts = (traffic.sent[topic] for topic in marked[mark])
             wait_until(lambda: len(at_once(app).users) == len(users), "all users that were sent")
@@ -119,10 +119,10 @@ def test_swaps_under_load_show_nothing_but_the_truth_and_leave_nothing_behind(
             assert audience.marks.get(row["generation"], pair) == pair
         assert len(audience.marks) >= SWAPS
         assert live == SWAPS + 1
-        with suppress(AssertionError):  # the next line tells more
+        with suppress(AssertionError):  # the next line shows the difference
             wait_until(lambda: held(app, broker.bootstrap) == before, "what was held at the start")
         assert held(app, broker.bootstrap) == before
-        assert memory(app).arrow - arrow_before < 1.2 * memory(app).tables  # that of one generation
+        assert memory(app).arrow - arrow_before < 1.2 * memory(app).tables  # no more than one generation takes
         first = memory_on(app, marked["a"])
         for mark in "bc":
             swap(app, marked[mark], JoinType.LEFT)

@@ -1,4 +1,4 @@
-"""Other apps' messages and other configurations' topics: none of them reaches an app that they are not meant for."""
+"""Messages for other apps, and topics of other configurations, do not affect an app."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from evertable.state.control_start import FORMER_DEFAULT
 
 
 def rewrite_as_an_earlier_version(bootstrap: str, app: str) -> None:
-    """Takes out of the state what earlier versions did not write: the control topic's name, and the sources' names."""
+    """Removes from the state what earlier versions did not write: names of control topic and sources."""
     topic = f"evertable.{app}.state"
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "t", "isolation.level": "read_committed"})
     consumer.assign([TopicPartition(topic, 0, 0)])
@@ -43,10 +43,10 @@ def rewrite_as_an_earlier_version(bootstrap: str, app: str) -> None:
     producer.flush()
 
 
-def test_a_new_app_obeys_no_old_message_of_a_shared_control_topic(
+def test_a_new_app_ignores_old_messages_of_a_shared_control_topic(
     broker: EmbeddedBroker, configured: Configured, records: Records
 ) -> None:
-    """But those that come after its first start, also while it is down."""
+    """It applies those sent after its first start, also while it is down."""
     topic = fresh_name("shared")
     make_topic(broker.bootstrap, topic, 1)
     records.send(topic, [{"usersTopic": "another-apps", "joinType": "inner"}])
@@ -62,10 +62,10 @@ def test_a_new_app_obeys_no_old_message_of_a_shared_control_topic(
         assert again.verdict(again.control({"joinType": "inner"}))["result"] == "applied"
 
 
-def test_what_waits_on_the_former_control_topic_is_moved_at_the_upgrade(
+def test_unread_messages_of_the_former_control_topic_are_moved_at_an_upgrade(
     broker: EmbeddedBroker, configured: Configured, pairs: dict[str, Pair], records: Records
 ) -> None:
-    """Once; what is sent there later is not for this app, and the log names both topics."""
+    """This happens once, and the log names both topics; later messages there are ignored."""
     configuration = configured(control={"topic": FORMER_DEFAULT})
     with App(configuration) as app:
         app.wait_live()
@@ -96,7 +96,7 @@ def test_what_waits_on_the_former_control_topic_is_moved_at_the_upgrade(
 def test_the_configuration_wins_over_the_remembered_topics_of_other_sources(
     configured: Configured, pairs: dict[str, Pair], new_topic: Callable[..., str], records: Records
 ) -> None:
-    """Also for a rollback; a restart with the same file goes on as ever."""
+    """This includes a rollback; a restart with the same file continues as usual."""
     before = configured()
     with App(before) as app:
         app.wait_live()
@@ -112,8 +112,8 @@ def test_the_configuration_wins_over_the_remembered_topics_of_other_sources(
         status = other.wait_live()
         assert (status["ordersTopic"], status["paymentsTopic"]) == topics
         assert {row["name"].split()[0] for row in other.rows("final_ui")} == {"o"}
-        told = "the remembered wiring is dropped, and that of the configuration is used"
-        assert any("'orders' and 'payments'" in line and told in line for line in other.logs)
+        dropped = "the remembered wiring is dropped, and that of the configuration is used"
+        assert any("'orders' and 'payments'" in line and dropped in line for line in other.logs)
         assert other.http.post("/api/rollback").json()["condition"] == "NOTHING_BEFORE"
         assert other.verdict(other.control({"joinType": "inner"}))["result"] == "applied"
     with App(after) as again:
@@ -121,10 +121,8 @@ def test_the_configuration_wins_over_the_remembered_topics_of_other_sources(
         assert not any("is dropped" in line for line in again.logs)
 
 
-def test_apps_of_one_name_on_different_kafkas_keep_their_checkpoints_apart(
-    configured: Configured, tmp_path: Path
-) -> None:
-    """On one machine; another prefix stands for another Kafka."""
+def test_apps_of_one_name_on_different_kafkas_have_separate_checkpoints(configured: Configured, tmp_path: Path) -> None:
+    """Another prefix has the same effect as another Kafka."""
     configuration = configured()
     folder = tmp_path / "checkpoints"
     with App(configuration) as app:
@@ -142,7 +140,7 @@ def test_apps_of_one_name_on_different_kafkas_keep_their_checkpoints_apart(
 def test_a_forgotten_app_leaves_nothing_but_its_sources(
     broker: EmbeddedBroker, configured: Configured, pairs: dict[str, Pair], tmp_path: Path
 ) -> None:
-    """It is refused while it runs; then the next start of the same configuration is a first one."""
+    """A running app is not forgotten; afterwards the next start is a first one."""
     configuration = configured()
 
     def forget() -> subprocess.CompletedProcess[str]:

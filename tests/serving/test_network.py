@@ -50,7 +50,7 @@ def wired(topics: Pair) -> dict[str, str]:
 
 
 def _swap_into_a_black_hole(app: App, proxy: Proxy, topics: Pair) -> tuple[int, int]:
-    """Sends a control message and returns when its build has not been answered, and is attempted again."""
+    """Sends a control message, and returns when its build has timed out and is retried."""
     place = app.control(wired(topics))
     proxy.delay_ms = 1_000  # the build must not be quicker than the black hole, on a busy machine too
     wait_until(lambda: any("Building generation 2" in line for line in app.logs), "the build")
@@ -62,7 +62,7 @@ def _swap_into_a_black_hole(app: App, proxy: Proxy, topics: Pair) -> tuple[int, 
 def test_a_swap_after_all_connections_were_silently_dropped_is_applied(
     behind_proxy: tuple[EmbeddedBroker, Proxy], pairs: list[Pair], app: App
 ) -> None:
-    """It is taken over REST, heard, built and published, and what it replaces is deleted."""
+    """It is accepted, read, built and published, and the changelog that it replaces is deleted."""
     broker, proxy = behind_proxy
     proxy.drop_established()
     verdict = app.verdict(app.control(wired(pairs[1])))
@@ -77,7 +77,7 @@ def test_a_swap_after_all_connections_were_silently_dropped_is_applied(
     )
 
 
-def test_a_build_that_kafka_does_not_answer_is_attempted_again(
+def test_a_build_that_kafka_does_not_answer_is_retried(
     behind_proxy: tuple[EmbeddedBroker, Proxy], pairs: list[Pair], app: App
 ) -> None:
     _, proxy = behind_proxy
@@ -86,7 +86,7 @@ def test_a_build_that_kafka_does_not_answer_is_attempted_again(
     assert app.verdict(place)["result"] == "applied"
 
 
-def test_a_newer_message_ends_the_attempts(
+def test_a_newer_message_ends_the_retries(
     behind_proxy: tuple[EmbeddedBroker, Proxy], pairs: list[Pair], app: App
 ) -> None:
     _, proxy = behind_proxy

@@ -1,4 +1,4 @@
-"""What does not come: changelogs that stay away until a swap has failed, and a broker that is killed."""
+"""A changelog that is not read until the swap fails, and a broker that is killed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
 
-AWAY_S = 15
+OUTAGE_S = 15
+"""Longer than the interval of an epoch, so that a commit fails too."""
 
 
 @pytest.fixture(scope="module")
@@ -52,20 +53,20 @@ def test_a_swap_that_does_not_warm_fails_and_the_old_one_stays(app: App) -> None
     wait_until(lambda: context(app).topics.list().keys() == {before["generation"]}, "its changelog deleted")
 
 
-def test_everything_resumes_when_the_broker_was_away(own_broker: EmbeddedBroker, app: App, topics: Pair) -> None:
+def test_everything_resumes_after_an_outage_of_the_broker(own_broker: EmbeddedBroker, app: App, topics: Pair) -> None:
     before, rows = live_row(app), app.rows("final_ui")
     Records(own_broker.bootstrap).send(topics[0], [user(number) for number in range(100, 120)])
     own_broker.kill()
     since = time.monotonic()
-    stale = app.wait_for(lambda status: status["state"] == "stale", "the status that it is stale")
+    stale = app.wait_for(lambda status: status["state"] == "stale", "the status stale")
     assert stale["message"].startswith("not kept up to date for ")
     assert any("does not answer" in line for line in app.logs)
-    wait_until(lambda: time.monotonic() - since > AWAY_S)
+    wait_until(lambda: time.monotonic() - since > OUTAGE_S, "the outage")
     assert len(app.rows("final_ui")) >= len(rows)
     own_broker.start()
     Records(own_broker.bootstrap).send(topics[0], [user(number) for number in range(120, 140)])
     expected = {f"a {number}" for number in (*range(10), *range(100, 140))}
-    wait_until(lambda: names(app) == expected, "all rows, of before and after")
+    wait_until(lambda: names(app) == expected, "all rows, from before and after")
     assert app.wait_live()["generation"] == before["generation"]
     wait_until(lambda: any("answers again" in line for line in app.logs))
     assert app.verdict(app.control({"joinType": "left"}))["result"] == "unchanged"

@@ -1,4 +1,4 @@
-"""Whatever it was doing when it was killed: the right wiring, the right rows, and nothing left over."""
+"""After a kill at any moment a restart has the right wiring and rows, and no leftovers."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from evertable.errors import AppRunningError, FencedError
 
 
 def marks(app: Http) -> tuple[set[str], int]:
-    """Whose rows the joined table shows, and how many."""
+    """Returns the marks of the joined table's rows, and their number."""
     rows = app.rows("final_ui")
     return {row["name"].split()[0] for row in rows}, len(rows)
 
 
-def test_killed_at_any_moment_it_comes_back_right(
+def test_an_app_recovers_from_a_kill_at_any_moment(
     broker: EmbeddedBroker,
     pairs: dict[str, Pair],
     records: Records,
     new_topic: Callable[..., str],
     tmp_path: Path,
 ) -> None:
-    """While building, warming, at the flip, and lingering; what was rejected is not tried again."""
+    """While building, warming, at the flip, and lingering; a rejected message is not applied again."""
     app = f"t{uuid.uuid4().hex[:12]}"
     configuration: dict[str, Any] = {
         "app": app,
@@ -46,30 +46,30 @@ def test_killed_at_any_moment_it_comes_back_right(
         "swap": {"linger_s": 30},
         "server": {"port": 0},
     }
-    own = (new_topic(2), new_topic(2))  # a record is added to them
+    own = (new_topic(2), new_topic(2))  # not shared, as a record is added
     records.fill(own, "c", 30, 60)
     with Process(configuration, tmp_path) as first:
         first.wait_live()
         assert marks(first) == ({"a"}, 20)
         assert first.verdict(first.control({"usersTopic": "missing"}))["result"] == "rejected"
         first.control({"usersTopic": pairs["b"][0], "accountsTopic": pairs["b"][1]})
-        wait_until(lambda: first.said("Building generation 2"))
+        wait_until(lambda: first.printed("Building generation 2"))
         first.kill()
     with Process(configuration, tmp_path) as second:
         assert second.wait_live()["usersTopic"] == pairs["b"][0]
         assert marks(second) == ({"b"}, 40)
         results = [row["result"] for row in second.rows("control_raw")]
         assert results == ["rejected", "applied"]
-        assert not second.said("rejected:")
+        assert not second.printed("rejected:")
         second.control({"usersTopic": own[0], "accountsTopic": own[1]})
-        wait_until(lambda: second.said("Building generation"))
-        wait_until(lambda: "warming" in second.status["message"] or second.said("published after"))
+        wait_until(lambda: second.printed("Building generation"))
+        wait_until(lambda: "warming" in second.status["message"] or second.printed("published after"))
         second.kill()
     with Process(configuration, tmp_path) as third:
         assert third.wait_live()["usersTopic"] == own[0]
         assert marks(third) == ({"c"}, 60)
         third.control({"joinType": "natural"})
-        wait_until(lambda: third.said("published after") and third.said("natural"))
+        wait_until(lambda: third.printed("published after") and third.printed("natural"))
         wait_until(lambda: third.status["joinType"] == "natural")
         third.kill()
     records.send(own[0], [{"userId": "late", "name": "c late", "age": 1}])
@@ -77,7 +77,7 @@ def test_killed_at_any_moment_it_comes_back_right(
         status = fourth.wait_live()
         assert (status["usersTopic"], status["joinType"]) == (own[0], "natural")
         wait_until(lambda: marks(fourth) == ({"c"}, 31), lambda: f"{marks(fourth)} {fourth.status}")
-        assert fourth.said(f"Resuming generation {status['generation']}")
+        assert fourth.printed(f"Resuming generation {status['generation']}")
         changelog = f"evertable.{app}.g{status['generation']:06d}"
         wait_until(lambda: changelogs(broker.bootstrap, app) == [changelog])
         checkpoints = tmp_path / "evertable" / "checkpoints" / app
@@ -87,26 +87,26 @@ def test_killed_at_any_moment_it_comes_back_right(
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_killed_around_the_flip_the_new_generation_is_taken_up(
+def test_a_kill_around_the_flip_resumes_the_new_generation(
     broker: EmbeddedBroker, pairs: dict[str, Pair], tmp_path: Path, moment: str
 ) -> None:
-    """It was remembered before anyone saw it: right before the flip it is live already, for whoever comes next."""
+    """The state is written before the flip, so the new generation counts as live right before it, too."""
     app = fresh_name("k")
     configuration = settings(broker.bootstrap, app, pairs["a"], tmp_path, swap={"linger_s": 60})
     with Process(configuration, tmp_path, ("-m", "tests.serving.dying", moment, "2")) as first:
         first.wait_live()
         first.control({"usersTopic": pairs["b"][0], "accountsTopic": pairs["b"][1]})
         assert first.wait() == -signal.SIGKILL
-        assert not first.said("Generation 2 published")
+        assert not first.printed("Generation 2 published")
     with Process(configuration, tmp_path) as second:
         status = second.wait_live()
         assert (status["generation"], status["usersTopic"], status["accountsTopic"]) == (2, *pairs["b"])
-        assert second.said("Resuming generation 2")
+        assert second.printed("Resuming generation 2")
         assert marks(second) == ({"b"}, 40)
-        assert second.publication == 3  # the second was given, whether someone saw it or not
+        assert second.publication == 3  # number 2 was used, whether anybody saw it or not
         assert [row["result"] for row in second.rows("control_raw")] == ["applied"]
-        told = [(row["state"], row["reason"]) for row in second.rows("generations", sort="generation")]
-        assert told == [("retired", "not resumed by the next start"), ("live", "")]
+        states = [(row["state"], row["reason"]) for row in second.rows("generations", sort="generation")]
+        assert states == [("retired", "not resumed by the next start"), ("live", "")]
         wait_until(lambda: changelogs(broker.bootstrap, app) == [f"evertable.{app}.g000002"])
         assert [path.name for path in (tmp_path / "checkpoints" / app).iterdir()] == ["g000002"]
         rollback = second.http.post("/api/rollback").json()
@@ -115,8 +115,8 @@ def test_killed_around_the_flip_the_new_generation_is_taken_up(
         assert second.end() == 0
 
 
-def test_a_restart_takes_up_what_was_live_and_computes_nothing_again(configured: Configured) -> None:
-    """The same generation, from its changelog; publications go on, and so does the history."""
+def test_a_restart_resumes_the_live_generation(configured: Configured) -> None:
+    """Publications and history continue."""
     configuration = configured()
     with App(configuration) as app:
         app.wait_live()
@@ -124,7 +124,7 @@ def test_a_restart_takes_up_what_was_live_and_computes_nothing_again(configured:
         before, rows, publication = app.status, sorted(map(str, app.rows("final_ui"))), app.publication
     with App(configuration) as again:
         early = again.http.post("/api/rollback")
-        assert (early.status_code, early.json()["condition"]) == (503, "NOT_READY")  # there was one; it cannot know yet
+        assert (early.status_code, early.json()["condition"]) == (503, "NOT_READY")  # before the state was read
         after = again.wait_live()
         assert {**after, "lastApplied": None} == {**before, "lastApplied": None}
         assert sorted(map(str, again.rows("final_ui"))) == rows
@@ -136,8 +136,8 @@ def test_a_restart_takes_up_what_was_live_and_computes_nothing_again(configured:
         again.wait_for(lambda status: status["joinType"] == "left", "the rollback")
 
 
-def test_stopped_while_it_takes_up_what_was_live_it_loses_nothing(configured: Configured) -> None:
-    """The next start takes it up, with all its rows."""
+def test_a_stop_while_resuming_loses_nothing(configured: Configured) -> None:
+    """The next start resumes the same query, with all rows."""
     config = configured()
     with App(config) as first:
         first.wait_live()
@@ -150,10 +150,8 @@ def test_stopped_while_it_takes_up_what_was_live_it_loses_nothing(configured: Co
         assert marks(third) == ({"a"}, 20)
 
 
-def test_a_control_topic_that_was_made_again_meanwhile_is_read_anew(
-    broker: EmbeddedBroker, configured: Configured
-) -> None:
-    """Though it holds more messages than were read of the one before."""
+def test_a_recreated_control_topic_is_read_from_the_beginning(broker: EmbeddedBroker, configured: Configured) -> None:
+    """It holds more messages than were read of the deleted one."""
     configuration = configured()
     with App(configuration) as app:
         app.wait_live()
@@ -166,12 +164,12 @@ def test_a_control_topic_that_was_made_again_meanwhile_is_read_anew(
         assert again.wait_live()["joinType"] == "natural"
         assert f"The control topic '{topic}' was recreated; reading it from the beginning" in again.logs
         assert [again.verdict((0, offset))["result"] for offset in range(2)] == ["applied", "rejected"]
-        told = [(row["state"], row["reason"]) for row in again.rows("generations", sort="generation")]
-        assert told[1:] == [("retired", "not resumed by the next start"), ("live", "")]
+        states = [(row["state"], row["reason"]) for row in again.rows("generations", sort="generation")]
+        assert states[1:] == [("retired", "not resumed by the next start"), ("live", "")]
 
 
-def test_a_second_one_is_refused_unless_it_is_to_take_over(configured: Configured) -> None:
-    """Nothing is damaged either way: the younger one serves the same rows."""
+def test_a_second_process_is_refused_unless_it_takes_over(configured: Configured) -> None:
+    """Either way the rows stay the same."""
     configuration = configured()
     with App(configuration) as older:
         older.wait_live()

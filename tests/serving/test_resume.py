@@ -1,4 +1,4 @@
-"""A changelog is trusted only as far as it was checked: one that lacks records is built anew, not shown as live."""
+"""A generation whose changelog lacks records is rebuilt, not resumed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def sorted_rows(app: App) -> list[str]:
 
 
 def cut_off_the_end(data: Path, topic: str) -> None:
-    """Takes half of a partition's records from a broker that is down, as a disk that lost its last writes does."""
+    """Removes half of a partition's records from a stopped broker, as a disk that loses writes does."""
     (log,) = (data / "kafka" / f"{topic}-0").glob("*.log")
     with log.open("r+b") as file:
         file.truncate(log.stat().st_size // 2)
@@ -38,8 +38,8 @@ def cut_off_the_end(data: Path, topic: str) -> None:
         (data / "kafka" / name).unlink(missing_ok=True)
 
 
-def test_a_changelog_that_lost_its_end_is_built_anew(tmp_path: Path) -> None:
-    """Also when new records come behind the loss, which look as if nothing was missing."""
+def test_a_changelog_that_lost_its_end_causes_a_rebuild(tmp_path: Path) -> None:
+    """Even if new records follow the loss."""
     data, topics, app = tmp_path / "broker", (fresh_name("users"), fresh_name("accounts")), fresh_name("r")
     with EmbeddedBroker(data_dir=data) as broker:
         for topic in topics:
@@ -54,7 +54,7 @@ def test_a_changelog_that_lost_its_end_is_built_anew(tmp_path: Path) -> None:
                 Records(broker.bootstrap).send(topics[0], [{"userId": f"late{number}", "name": "late", "age": 1}])
             wait_until(lambda: len(sorted_rows(first)) == rows + 20)
             epoch = first.rows("generations")[0]["epoch"]
-            wait_until(lambda: first.rows("generations")[0]["epoch"] > epoch, "a commit of what came late")
+            wait_until(lambda: first.rows("generations")[0]["epoch"] > epoch, "a commit of the late records")
         broker.stop()
         cut_off_the_end(data, f"evertable.{app}.g{generation:06d}")
         broker.start()
@@ -66,16 +66,16 @@ def test_a_changelog_that_lost_its_end_is_built_anew(tmp_path: Path) -> None:
             assert any(line.startswith(why) for line in again.logs), again.logs
 
 
-def test_a_changelog_is_read_to_its_end_though_its_source_records_have_expired(
+def test_a_generation_is_resumed_after_its_source_records_expired(
     broker: EmbeddedBroker, configured: Configured, records: Records, new_topic: Callable[..., str]
 ) -> None:
-    """No record is left to wait for, and the tables are not shown empty."""
+    """The changelog is read to its end, although no source record is left to wait for."""
     topics = (new_topic(1), new_topic(1))
     records.fill(topics, "x", 10, 20)
     configuration = configured(topics)
     with App(configuration) as first:
         before = first.wait_live()
-        for number in range(50):  # each a message of the changelog of its own
+        for number in range(50):  # each a separate message of the changelog
             records.send(topics[1], [{"userId": f"u{number % 10}", "accountType": "one", "balance": float(number)}])
         wait_until(lambda: len(sorted_rows(first)) == 70)
         rows = sorted_rows(first)
@@ -91,10 +91,10 @@ def test_a_changelog_is_read_to_its_end_though_its_source_records_have_expired(
         assert after["generation"] == before["generation"]
 
 
-def test_a_kafka_that_does_not_answer_for_a_moment_costs_no_generation(
+def test_a_short_outage_during_a_resume_causes_no_rebuild(
     configured: Configured, records: Records, new_topic: Callable[..., str]
 ) -> None:
-    """What a resume asks is asked again; the generation is not built anew."""
+    """The request is retried."""
     topics = (new_topic(1), new_topic(1))
     records.fill(topics, "x", 10, 20)
     configuration = configured(topics)
@@ -102,11 +102,11 @@ def test_a_kafka_that_does_not_answer_for_a_moment_costs_no_generation(
         generation = first.wait_live()["generation"]
     refusals = [KafkaUnreachableError("Kafka does not answer.")]
 
-    def ask_again(*args: Any, **more: Any) -> ChangelogEnd:
+    def refuse_once(*args: Any, **more: Any) -> ChangelogEnd:
         if refusals:
             raise refusals.pop()
         return changelog_end(*args, **more)
 
-    with mock.patch.object(running, "changelog_end", ask_again), App(configuration) as again:
+    with mock.patch.object(running, "changelog_end", refuse_once), App(configuration) as again:
         assert again.wait_live()["generation"] == generation
     assert not refusals

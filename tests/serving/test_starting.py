@@ -1,4 +1,4 @@
-"""An app that is still starting is as alive as one that serves, however long Spark takes to come up."""
+"""An app that is still starting holds its lease, however long Spark takes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from evertable.state.state_topic import StateTopic
 
 @pytest.fixture
 def slow_spark(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """Lets Spark take as long to start as the test takes."""
+    """Delays the start of Spark to the end of the test."""
     released = threading.Event()
     monkeypatch.setattr(Engine, "open", lambda _: released.wait())
     yield released
@@ -35,7 +35,7 @@ def newcomer(configuration: Config) -> StateTopic:
 
 
 def wait_claimed(app: App) -> None:
-    """Waits until the app owns its name, without disturbing it."""
+    """Waits until the app has claimed its name."""
     log = StateLog(app.config.changelog_kafka, newcomer(app.config).topic, 1, 10)
 
     def claimed() -> bool:
@@ -61,7 +61,7 @@ def test_an_app_that_is_starting_is_not_taken_over(configured: Configured) -> No
 
 
 @pytest.mark.usefixtures("slow_spark")
-def test_an_app_that_is_replaced_while_it_starts_says_by_whom(configured: Configured) -> None:
+def test_an_app_that_is_replaced_while_it_starts_names_its_successor(configured: Configured) -> None:
     with App(configured()) as starting:
         wait_claimed(starting)
         successor = newcomer(starting.config)

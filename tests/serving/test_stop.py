@@ -1,4 +1,4 @@
-"""Stopping while Kafka is away: everything ends all the same, and nothing stays behind."""
+"""A stop while Kafka is unreachable ends everything and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def topics(own_broker: EmbeddedBroker) -> Pair:
     return made
 
 
-def test_a_process_ends_with_all_that_it_started(own_broker: EmbeddedBroker, topics: Pair, tmp_path: Path) -> None:
-    """Two generations run, a rollback is on its way to Kafka, and the broker is gone."""
+def test_a_process_ends_with_its_children(own_broker: EmbeddedBroker, topics: Pair, tmp_path: Path) -> None:
+    """Two generations run, a rollback is being sent, and the broker is dead."""
     started = settings(own_broker.bootstrap, fresh_name("p"), topics, tmp_path, swap={"linger_s": 60})
     with Process(started, tmp_path) as process:
         process.wait_live()
@@ -41,7 +41,7 @@ def test_a_process_ends_with_all_that_it_started(own_broker: EmbeddedBroker, top
         own_broker.kill()
         posting = threading.Thread(target=lambda: process.http.post("/api/rollback"))
         posting.start()
-        process.wait_for(lambda status: status["state"] == "stale", "the outage noticed")
+        process.wait_for(lambda status: status["state"] == "stale", "the status stale")
         assert process.end() == 0
         assert process.lines[-1] == "Stopped."
         wait_until(lambda: is_gone(process.group), "the end of Spark")
@@ -50,15 +50,15 @@ def test_a_process_ends_with_all_that_it_started(own_broker: EmbeddedBroker, top
 
 @pytest.mark.parametrize("live", [True, False])
 def test_no_thread_is_left(own_broker: EmbeddedBroker, topics: Pair, tmp_path: Path, live: bool) -> None:
-    """Also if it was stopped before it found Kafka at all."""
-    before = set(threading.enumerate())  # other tests' engines may run all the while
+    """Even if it is stopped before it ever reached Kafka."""
+    before = set(threading.enumerate())  # engines of other tests may be running
     if not live:
         own_broker.kill()
     with App(config(own_broker.bootstrap, fresh_name("a"), topics, tmp_path)) as app:
         if live:
             app.wait_live()
             own_broker.kill()
-            app.wait_for(lambda status: status["state"] == "stale", "the outage noticed")
+            app.wait_for(lambda status: status["state"] == "stale", "the status stale")
         else:
             wait_until(lambda: "Starting" in " ".join(app.logs))
     assert app.failure is None

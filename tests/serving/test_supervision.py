@@ -1,4 +1,4 @@
-"""Things go wrong under a live app, from one trouble to the next: tables stay readable, and all heals."""
+"""One fault after another under a live app: tables stay readable, and the app recovers by itself."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def app(broker: EmbeddedBroker, topics: Pair, tmp_path_factory: pytest.TempPathF
         yield started
 
 
-def test_what_lingers_is_revived_as_it_is(app: App) -> None:
-    """The same query run, at once."""
+def test_a_lingering_generation_goes_live_again_as_it_is(app: App) -> None:
+    """Its query is not restarted."""
     before = live_row(app)
     assert app.verdict(app.control({"joinType": "inner"}))["result"] == "applied"
     assert live_row(app)["generation"] == before["generation"] + 1
@@ -60,7 +60,7 @@ def test_rows_of_a_new_partition_appear_without_a_rebuild(broker: EmbeddedBroker
     assert (after["generation"], after["runId"]) == (before["generation"], before["runId"])
 
 
-def test_when_spark_is_killed_the_tables_stay_and_it_comes_back(app: App, topics: Pair, records: Records) -> None:
+def test_tables_stay_while_a_killed_spark_is_restarted(app: App, topics: Pair, records: Records) -> None:
     before, rows = live_row(app), app.rows("final_ui")
     os.kill(jvm_of(app), signal.SIGKILL)
     stale = app.wait_for(lambda status: status["state"] == "stale", "the status stale")
@@ -76,12 +76,12 @@ def test_when_spark_is_killed_the_tables_stay_and_it_comes_back(app: App, topics
     assert after["runId"] != before["runId"]
 
 
-def test_a_topic_that_is_made_again_is_read_anew(broker: EmbeddedBroker, app: App, topics: Pair) -> None:
-    """The same wiring, and only rows of the new topic."""
+def test_a_recreated_topic_is_read_from_the_beginning(broker: EmbeddedBroker, app: App, topics: Pair) -> None:
+    """The wiring stays; only rows of the new topic are shown."""
     before = app.status
     delete_topic(broker.bootstrap, topics[0])
     make_topic(broker.bootstrap, topics[0])
-    records = Records(broker.bootstrap)  # of its own: one that knew three partitions may send to one that is no more
+    records = Records(broker.bootstrap)  # a new producer: the other one still knows three partitions
     records.send(topics[0], [user(number, "z") for number in range(5)])
     after = app.wait_for(
         lambda status: status["generation"] > before["generation"] and status["state"] == "live", "a rebuild"
@@ -92,17 +92,17 @@ def test_a_topic_that_is_made_again_is_read_anew(broker: EmbeddedBroker, app: Ap
     assert any(f"Generation {before['generation']} cannot go on" in line for line in app.logs)
 
 
-def test_what_cannot_go_on_stands_still_until_there_is_another(
+def test_a_generation_that_cannot_continue_is_stopped_until_there_is_another(
     broker: EmbeddedBroker, app: App, new_topic: Callable[..., str]
 ) -> None:
-    """Else rows of a topic that was made again would come among those of the old one, for as long as a build takes."""
+    """Otherwise rows of a recreated topic would mix with the old one's until the rebuild is done."""
     users, accounts = new_topic(), new_topic()  # without records, so that Spark misses none of them
     app.verdict(app.control({"usersTopic": users, "accountsTopic": accounts}))
     before = app.wait_for(lambda status: status["usersTopic"] == users, "the swap")["generation"]
     delete_topic(broker.bootstrap, accounts)  # so that nothing can be built
     delete_topic(broker.bootstrap, users)
     make_topic(broker.bootstrap, users, 1)
-    app.wait_for(lambda status: status["state"] == "stale" and "recreated" in status["message"], "that it is stale")
+    app.wait_for(lambda status: status["state"] == "stale" and "recreated" in status["message"], "the status stale")
     wait_until(lambda: not context(app).engine.running, "no query")
     tries = sum("TOPIC_NOT_FOUND" in line for line in app.logs)
     Records(broker.bootstrap).send(users, [user(number) for number in range(50)])

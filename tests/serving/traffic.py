@@ -1,4 +1,4 @@
-"""Records that flow while a test does something else, and what is to be seen of them."""
+"""Records that flow while a test does something else."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.reference.joins import Row
 
 TICK_S = 0.02
 MOVED_MS = 5_000
-"""Timestamps are that much off at most, so that the newest record is not always the last one."""
+"""Timestamps are up to this much too old, so that the newest record is not always the last one."""
 
 Pair = tuple[str, str]
 
@@ -38,13 +38,13 @@ class Flow(ABC):
         return self
 
     def pause(self) -> None:
-        """Returns when all that was sent is there, or is known not to be."""
+        """Stops, and waits until every record was delivered or has failed."""
         self._pausing.set()
         self._thread.join()
         assert self._producer.flush(60) == 0
 
     def moved_time(self) -> int:
-        """A timestamp of about now."""
+        """Returns a timestamp of about now."""
         return int(time.time() * 1000) - self._random.randrange(MOVED_MS)
 
     def __enter__(self) -> Self:
@@ -68,9 +68,9 @@ class Flow(ABC):
 
 
 class Traffic(Flow):
-    """Users and accounts for pairs of topics. Each record says of which pair it is (its mark); some have no key.
+    """Users and accounts for pairs of topics. Each record carries the mark of its pair; some have no key.
 
-    ``sent`` are those that Kafka has taken, by topic, as the reference wants them.
+    ``sent`` are the acknowledged records, by topic, as rows for the reference.
     """
 
     def __init__(self, bootstrap: str, pairs: Mapping[str, Pair], keys: int = 1_000) -> None:
@@ -85,7 +85,7 @@ class Traffic(Flow):
         return sum(map(len, self.sent.values()))
 
     def send(self, records: int) -> None:
-        """So many, evenly on all topics, and waits until they are there."""
+        """Sends that many, evenly on all topics, and waits until they are delivered."""
         for _ in range(records):
             self._send_one()
         assert self._producer.flush(60) == 0

@@ -1,4 +1,4 @@
-"""Faults for apps: topics that come and go, changelogs that do not come, Spark killed."""
+"""Faults for apps: topics created and deleted, changelogs that are not read, Spark killed."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 from unittest import mock
 
 from confluent_kafka.admin import AdminClient, NewTopic
+from tests.processes import children
 from tests.serving.inside import context
 from tests.serving.rig import App
 from tests.waiting import wait_until
@@ -20,12 +21,12 @@ from evertable.generations.feed import Feed
 
 
 class HeldFeed(Feed):
-    """Reads nothing until it may: a changelog that does not come."""
+    """Reads nothing until it is released."""
 
-    may = threading.Event()
+    released = threading.Event()
 
     def _run(self) -> None:
-        while not self.may.wait(0.02):
+        while not self.released.wait(0.02):
             if self._closing.is_set():
                 self._reader.close()
                 return
@@ -34,13 +35,13 @@ class HeldFeed(Feed):
 
 @contextmanager
 def held_feeds() -> Iterator[threading.Event]:
-    """Generations that are built in this block do not warm before the event is set."""
-    HeldFeed.may.clear()
+    """Keeps generations that are built in this block from warming until the event is set."""
+    HeldFeed.released.clear()
     with mock.patch.object(running, "Feed", HeldFeed):
         try:
-            yield HeldFeed.may
+            yield HeldFeed.released
         finally:
-            HeldFeed.may.set()
+            HeldFeed.released.set()
 
 
 def fresh_name(kind: str) -> str:
@@ -60,7 +61,7 @@ def delete_topic(bootstrap: str, name: str) -> None:
 
 
 def changelogs(bootstrap: str, app: str) -> list[str]:
-    """The app's changelogs there are."""
+    """Lists the app's changelogs."""
     topics = AdminClient({"bootstrap.servers": bootstrap}).list_topics(timeout=30).topics
     return sorted(name for name in topics if name.startswith(f"evertable.{app}.g"))
 
@@ -74,7 +75,7 @@ def names(app: App) -> set[str]:
 
 
 def live_row(app: App) -> dict[str, Any]:
-    """The live generation's row in ``generations``."""
+    """Returns the live generation's row in ``generations``."""
     return next(row for row in app.rows("generations") if row["state"] == "live")
 
 
@@ -83,9 +84,7 @@ def wait_for_row(app: App, name: str) -> None:
 
 
 def jvm_of(app: App) -> int:
-    """Spark's process: the child of the engine's."""
+    """Returns the process id of Spark, the engine's child."""
     pid = context(app).engine.pid
     assert pid is not None
-    found = Path(f"/proc/{pid}/task").glob("*/children")
-    children = [int(child) for each in found for child in each.read_text().split()]
-    return next(child for child in children if "java" in Path(f"/proc/{child}/comm").read_text())
+    return next(child for child in children(pid) if "java" in Path(f"/proc/{child}/comm").read_text())

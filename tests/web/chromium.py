@@ -1,4 +1,4 @@
-"""A real browser, and what its pages complained about."""
+"""A real browser, and the errors of its pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, s
 
 ROOT = Path(__file__).parents[2]
 AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
-FLAGS = (  # a browser that calls nobody
+FLAGS = (  # without requests of its own
     "--no-sandbox",
     "--disable-gpu",
     "--disable-quic",
@@ -36,25 +36,25 @@ def chromium() -> Iterator[Browser]:
 
 
 class Tab:
-    """A page of Evertable in a browser, as one person has it open."""
+    """One page of Evertable in a browser."""
 
     def __init__(self, context: BrowserContext) -> None:
         self.page: Page = context.new_page()
-        self.complaints: list[str] = []
-        self.page.on("pageerror", lambda error: self.complaints.append(f"uncaught: {error}"))
-        self.page.on("console", self._hear)
+        self.errors: list[str] = []
+        self.page.on("pageerror", lambda error: self.errors.append(f"uncaught: {error}"))
+        self.page.on("console", self._add_line)
 
-    def _hear(self, line: ConsoleMessage) -> None:
+    def _add_line(self, line: ConsoleMessage) -> None:
         if line.type == "error":
-            self.complaints.append(line.text)
+            self.errors.append(line.text)
 
     def open(self, url: str, table: str = "") -> Tab:
         self.page.goto(f"{url}/#{table}")
         return self
 
     def axe(self) -> list[str]:
-        """What keeps people who hear or steer a page by keyboard from using it: serious findings only."""
-        self.page.evaluate(AXE.read_text())  # not as a script tag: the page's policy allows none
+        """Lists serious accessibility problems."""
+        self.page.evaluate(AXE.read_text())  # not as a script tag, which the page's policy forbids
         found = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
         return [
             f"{finding['id']}: {finding['help']} ({', '.join(node['html'] for node in finding['nodes'][:3])})"

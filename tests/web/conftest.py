@@ -1,4 +1,4 @@
-"""A browser for all tests, tabs that must not complain, and a folder for pictures."""
+"""A browser, tabs that must not log errors, and a folder for screenshots."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OpenTab = Callable[..., Tab]
 Picture = Callable[[Tab, str], None]
 
 
-@pytest.fixture(scope="module")  # no longer: Playwright keeps an event loop on this thread, and others want their own
+@pytest.fixture(scope="module")  # not longer: Playwright keeps an event loop on this thread
 def browser() -> Iterator[Browser]:
     expect.set_options(timeout=60_000)
     with chromium() as started:
@@ -28,7 +28,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def new_tab(browser: Browser) -> Iterator[OpenTab]:
-    """Tabs of one person each: ``new_tab(viewport=PHONE, color_scheme="dark")``. At the end, none has complained."""
+    """Opens tabs, ``new_tab(viewport=PHONE, color_scheme="dark")``, and checks that none logged an error."""
     tabs: list[Tab] = []
     with ExitStack() as contexts:
 
@@ -40,16 +40,16 @@ def new_tab(browser: Browser) -> Iterator[OpenTab]:
             return tabs[-1]
 
         yield made
-        assert [complaint for tab in tabs for complaint in tab.complaints] == []
+        assert [error for tab in tabs for error in tab.errors] == []
 
 
 @pytest.fixture(scope="session")
 def picture(tmp_path_factory: pytest.TempPathFactory) -> Picture:
-    """Keeps a screenshot: in the folder EVERTABLE_PICTURES, or where pytest keeps what tests leave."""
+    """Saves a screenshot in the folder EVERTABLE_PICTURES, by default in a temporary one."""
     folder = Path(os.environ.get("EVERTABLE_PICTURES") or tmp_path_factory.mktemp("pictures"))
     folder.mkdir(parents=True, exist_ok=True)
 
-    def kept(tab: Tab, name: str) -> None:
+    def save(tab: Tab, name: str) -> None:
         tab.page.screenshot(path=folder / f"{name}.png")
 
-    return kept
+    return save

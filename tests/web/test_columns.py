@@ -1,4 +1,4 @@
-"""A swap to a table with other columns, in a page that stays open; and what the first load of the page weighs."""
+"""A swap to a table with other columns in an open page, and the size of the page."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def url(catalog: Catalog) -> Iterator[str]:
 
 
 def columns(page: Page) -> list[str]:
-    """The headers from left to right."""
+    """Returns the headers from left to right."""
     found: list[str] = page.evaluate(
         """() => [...document.querySelectorAll('live-table .ag-header-cell')]
             .sort((one, other) => one.getAttribute('aria-colindex') - other.getAttribute('aria-colindex'))
@@ -55,8 +55,8 @@ def width(page: Page, column: str) -> float:
     return box["width"]
 
 
-def test_columns_come_and_go_with_a_swap(url: str, catalog: Catalog, new_tab: OpenTab, picture: Picture) -> None:
-    """Those that stay keep their width, and the focus stays in the grid; a sort by one that went is told of."""
+def test_a_swap_adds_and_removes_columns(url: str, catalog: Catalog, new_tab: OpenTab, picture: Picture) -> None:
+    """Other columns keep their width, and the grid its focus; a message names a removed sort column."""
     tab = new_tab().open(url, "users_ui")
     page = tab.page
     wait_until(lambda: "Ada" in cells(page, "name"))
@@ -82,7 +82,7 @@ def test_columns_come_and_go_with_a_swap(url: str, catalog: Catalog, new_tab: Op
 
 
 def test_the_first_load_is_within_its_budget(url: str, new_tab: OpenTab) -> None:
-    """All files of the page, as they are sent."""
+    """All files of the page count, as they are sent."""
     tab = new_tab()
     sizes: dict[str, int] = {}
 
@@ -98,7 +98,7 @@ def test_the_first_load_is_within_its_budget(url: str, new_tab: OpenTab) -> None
 
 
 def test_it_works_below_a_path(catalog: Catalog, new_tab: OpenTab) -> None:
-    """As behind a proxy that takes the path off: page, requests and socket are all below it."""
+    """As behind a proxy that strips a path: page, requests and socket use relative addresses."""
     chosen = settings()
     app = App(catalog, chosen)
 

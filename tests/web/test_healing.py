@@ -1,4 +1,4 @@
-"""The server is killed under the eyes of people: the page says so, keeps its rows, and heals by itself."""
+"""When the server is killed, the page reports it, keeps its rows, and reconnects by itself."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def free_port() -> int:
         return int(asked.getsockname()[1])
 
 
-def test_a_server_that_is_killed_and_started_again(
+def test_a_killed_and_restarted_server(
     broker: EmbeddedBroker,
     pairs: dict[str, Pair],
     records: Records,
@@ -31,7 +31,7 @@ def test_a_server_that_is_killed_and_started_again(
     new_tab: OpenTab,
     picture: Picture,
 ) -> None:
-    """With kill -9 of all of it. Rows stay, the state is told, and new rows come into the same table element."""
+    """Rows stay, the status is shown, and new rows appear in the same table element."""
     server = {"port": free_port()}
     configuration = settings(broker.bootstrap, fresh_name("heal"), pairs["a"], tmp_path, server=server)
     tab = new_tab()
@@ -52,4 +52,4 @@ def test_a_server_that_is_killed_and_started_again(
         wait_until(lambda: "a healed" in cells(tab.page, "name"))
         assert (watch.problems, watch.marks) == ([], ["a"])
     tab.page.close()
-    tab.complaints.clear()  # the browser's own lines on sockets that nobody answered
+    tab.errors.clear()  # the browser logs each failed connection

@@ -1,4 +1,4 @@
-"""Who may look: the token in the link, a wrong one, and none."""
+"""The token in the link, a wrong token, and none."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ TOKEN = "correct-horse-battery-staple"  # noqa: S105 - a test's
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    """A server that wants a token."""
+    """Starts a server that requires a token."""
     chosen = settings(token=TOKEN)
     app = App(Catalog([], {"users_ui": table()}), chosen)
     with ServerThread(app, chosen) as server:
         yield server.url
 
 
-def test_the_link_lets_in(url: str, new_tab: OpenTab) -> None:
-    """And its token does not stay in the address, nor in what other tabs can read; a reload needs no link."""
+def test_the_token_of_the_link_is_accepted(url: str, new_tab: OpenTab) -> None:
+    """It stays neither in the address nor where other tabs can read it; a reload needs no link."""
     tab = new_tab()
     tab.page.goto(f"{url}/#token={TOKEN}")
     wait_until(lambda: "Ada" in cells(tab.page, "name"))
@@ -38,7 +38,7 @@ def test_the_link_lets_in(url: str, new_tab: OpenTab) -> None:
     wait_until(lambda: "Ada" in cells(tab.page, "name"))
 
 
-def test_a_wrong_token_is_told_and_another_one_lets_in(url: str, new_tab: OpenTab, picture: Picture) -> None:
+def test_after_a_wrong_token_another_one_is_accepted(url: str, new_tab: OpenTab, picture: Picture) -> None:
     tab = new_tab()
     tab.page.goto(f"{url}/#token=wrong")
     expect(tab.page.get_by_role("alert")).to_contain_text("does not know that token")
@@ -49,18 +49,18 @@ def test_a_wrong_token_is_told_and_another_one_lets_in(url: str, new_tab: OpenTa
     wait_until(lambda: "Ada" in cells(tab.page, "name"))
     tab.page.get_by_role("button", name="Forget token").click()
     expect(tab.page.get_by_label("Token")).to_be_visible()
-    assert not [complaint for complaint in tab.complaints if not is_refusal(complaint)]
-    tab.complaints.clear()
+    assert not [error for error in tab.errors if not is_refusal(error)]
+    tab.errors.clear()
 
 
-def test_without_a_token_it_is_asked_for(url: str, new_tab: OpenTab, picture: Picture) -> None:
+def test_a_missing_token_is_requested(url: str, new_tab: OpenTab, picture: Picture) -> None:
     tab = new_tab().open(url)
     expect(tab.page.get_by_role("alert")).to_contain_text("requires a token")
     picture(tab, "login")
-    assert not [complaint for complaint in tab.complaints if not is_refusal(complaint)]
-    tab.complaints.clear()
+    assert not [error for error in tab.errors if not is_refusal(error)]
+    tab.errors.clear()
 
 
-def is_refusal(complaint: str) -> bool:
-    """Whether it is the browser's own line on a request that was refused, which no page can keep it from."""
-    return "401" in complaint or "HTTP Authentication failed" in complaint
+def is_refusal(error: str) -> bool:
+    """Returns whether this is the browser's own line about a refused request."""
+    return "401" in error or "HTTP Authentication failed" in error

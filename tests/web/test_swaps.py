@@ -1,4 +1,4 @@
-"""People watch a table in a browser while it is re-wired: it never blinks."""
+"""A table in a browser is rewired without an empty or mixed frame."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def swap_in_panel(page: Page, topics: Pair, join: str) -> None:
 
 
 def test_rows_tick(app: App, new_tab: OpenTab, records: Records, pairs: dict[str, Pair], picture: Picture) -> None:
-    """What is sent to a topic appears, without a click."""
+    """New records appear without a click."""
     tab = new_tab().open(app.url, "final_ui")
     expect(tab.page.locator("live-table .live-status")).to_contain_text("Live")
     wait_until(lambda: "a 3" in cells(tab.page, "name"))
@@ -50,10 +50,8 @@ def test_rows_tick(app: App, new_tab: OpenTab, records: Records, pairs: dict[str
     picture(tab, "final")
 
 
-def test_five_swaps_under_the_eyes_of_people(
-    app: App, new_tab: OpenTab, pairs: dict[str, Pair], picture: Picture
-) -> None:
-    """From the panel and by the control topic, in two tabs: one table element, no empty, mixed or failed frame."""
+def test_five_swaps_in_open_tabs(app: App, new_tab: OpenTab, pairs: dict[str, Pair], picture: Picture) -> None:
+    """By panel and by control topic, in two tabs: one table element, no empty, mixed or failed frame."""
     tab, other = new_tab().open(app.url, "final_ui"), new_tab().open(app.url, "users_ui")
     wait_until(lambda: "a" in cells(tab.page, "accountType") and "a 3" in cells(other.page, "name"))
     watches = [Watch(tab.page), Watch(other.page, "name")]
@@ -85,7 +83,7 @@ def test_five_swaps_under_the_eyes_of_people(
 def test_a_held_swap_is_reviewed_and_forced(
     app: App, new_tab: OpenTab, new_topic: Callable[..., str], records: Records, picture: Picture
 ) -> None:
-    """The page shows why and with which figures; what people watch goes on until they insist."""
+    """The page shows reason and figures; the table stays until the swap is forced."""
     topic = new_topic(1)
     records.send(topic, [{"userId": f"u{number}", "name": "x", "age": "old"} for number in range(30)])
     tab = new_tab().open(app.url, "users_ui")
@@ -108,8 +106,8 @@ def test_a_held_swap_is_reviewed_and_forced(
     wait_until(lambda: cells(tab.page, "name"))
 
 
-def test_a_swap_that_is_rejected_says_why(app: App, new_tab: OpenTab, picture: Picture) -> None:
-    """And what people watch goes on."""
+def test_a_rejected_swap_shows_its_reason(app: App, new_tab: OpenTab, picture: Picture) -> None:
+    """The table stays as it is."""
     tab = new_tab().open(app.url, "users_ui")
     wait_until(lambda: cells(tab.page, "name"))
     watch = Watch(tab.page, "name")
@@ -120,8 +118,7 @@ def test_a_swap_that_is_rejected_says_why(app: App, new_tab: OpenTab, picture: P
     assert (watch.problems, len(watch.marks)) == ([], 1)
 
 
-def test_what_people_chose_stays_over_a_swap(app: App, new_tab: OpenTab, pairs: dict[str, Pair]) -> None:
-    """Sort, filter, hidden columns and widths; and a record that cannot be read is counted in the header."""
+def test_sort_and_filter_survive_a_swap(app: App, new_tab: OpenTab, pairs: dict[str, Pair]) -> None:
     tab = new_tab().open(app.url, "users_ui")
     page = tab.page
     wait_until(lambda: cells(page, "name"))
@@ -137,7 +134,7 @@ def test_what_people_chose_stays_over_a_swap(app: App, new_tab: OpenTab, pairs: 
 
 
 def test_phones_and_screen_readers(app: App, new_tab: OpenTab, picture: Picture) -> None:
-    """At 380 px nothing is cut off sideways; axe finds nothing serious, light and dark, with the panel open or not."""
+    """At 380 px nothing scrolls sideways; axe finds nothing serious, light or dark, with or without the panel."""
     for scheme in ("light", "dark"):
         desktop = new_tab(color_scheme=scheme).open(app.url, "final_ui")
         phone = new_tab(color_scheme=scheme, viewport=PHONE).open(app.url, "final_ui")
@@ -154,7 +151,7 @@ def test_phones_and_screen_readers(app: App, new_tab: OpenTab, picture: Picture)
 
 
 def test_every_table_has_its_tab(app: App, new_tab: OpenTab, picture: Picture) -> None:
-    """By mouse and by keyboard; the address remembers which."""
+    """A reload opens the same tab."""
     tab = new_tab().open(app.url)
     tabs = tab.page.get_by_role("tab")
     names = [table["name"] for table in app.http.get("/api/tables").json()["tables"]]

@@ -1,4 +1,4 @@
-"""What a person sees in a live table, and what they should never see."""
+"""What a live table shows in a browser."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WATCH = (Path(__file__).parent / "watching.js").read_text()
 
 
 class Watch:
-    """Every frame of the table that a page shows, from now on: its rows are of one pair of topics, and never none."""
+    """Checks every frame from now on: the table has rows, all of one pair of topics."""
 
     def __init__(self, page: Page, *columns: str) -> None:
         self._page = page
@@ -20,7 +20,7 @@ class Watch:
 
     @property
     def marks(self) -> list[str]:
-        """Of the pairs of topics, in the order in which they were seen."""
+        """The marks of the pairs of topics, in the order in which they appeared."""
         found: list[str] = self._seen["marks"]
         return found
 
@@ -40,7 +40,7 @@ class Watch:
 
 
 def cells(page: Page, column: str) -> list[str]:
-    """What a column shows on screen, from top to bottom."""
+    """Returns the visible cells of a column, from top to bottom."""
     found: list[str] = page.evaluate(
         """name => [...document.querySelectorAll('live-table .ag-row')]
             .sort((one, other) => one.getAttribute('row-index') - other.getAttribute('row-index'))
@@ -51,13 +51,13 @@ def cells(page: Page, column: str) -> list[str]:
 
 
 def total(page: Page) -> int:
-    """The n of "rows a–b of n"; 0 while it says no rows."""
-    said = page.locator("live-table .live-range").inner_text()
-    return int(said.split(" of ")[1].replace(",", "")) if " of " in said else 0
+    """Returns the n of "rows a–b of n"; 0 without rows."""
+    text = page.locator("live-table .live-range").inner_text()
+    return int(text.split(" of ")[1].replace(",", "")) if " of " in text else 0
 
 
 def wait_for_rows(page: Page, column: str, wanted: set[str], timeout_s: float = 60) -> None:
-    """Until a column shows these values and no others."""
+    """Waits until a column shows these values and no others."""
     wait_until(
         lambda: set(cells(page, column)) == wanted, lambda: f"{wanted} in {column}: {cells(page, column)}", timeout_s
     )

@@ -1,4 +1,4 @@
-"""Who is read at a pace: a generation that warms while people watch another one, and no other."""
+"""Only a generation that warms beside a live one is throttled."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from evertable.engine.spec import GenerationSpec
 
 @pytest.fixture
 def specs(monkeypatch: pytest.MonkeyPatch) -> list[GenerationSpec]:
-    """What the engine is told to start."""
-    told: list[GenerationSpec] = []
+    """Collects the specs of the queries that the engine starts."""
+    collected: list[GenerationSpec] = []
     start = Engine.start
 
-    def noted(engine: Engine, spec: GenerationSpec, timeout_s: float = 60) -> Started:
-        told.append(spec)
+    def collecting(engine: Engine, spec: GenerationSpec, timeout_s: float = 60) -> Started:
+        collected.append(spec)
         return start(engine, spec, timeout_s)
 
-    monkeypatch.setattr(Engine, "start", noted)
-    return told
+    monkeypatch.setattr(Engine, "start", collecting)
+    return collected
 
 
 def swapped(app: App, topics: Pair) -> dict[str, Any]:
     return app.verdict(app.control({"usersTopic": topics[0], "accountsTopic": topics[1]}))
 
 
-def test_a_swap_is_paced_and_the_first_start_is_not(
+def test_a_swap_is_throttled_and_the_first_start_is_not(
     configured: Configured, pairs: dict[str, Pair], specs: list[GenerationSpec]
 ) -> None:
-    """For half of the time that it may take; then it must hurry."""
+    """It is throttled for half of ``swap.timeout_s``."""
     with App(configured()) as app:
         app.wait_live()
         begin = time.time()
@@ -48,10 +48,10 @@ def test_a_swap_is_paced_and_the_first_start_is_not(
     assert sum(last + 1 for last in second.left.backlog_ends.values()) == 20
 
 
-def test_who_wants_to_see_rows_at_once_waits_for_none(
+def test_an_eager_swap_is_not_throttled(
     configured: Configured, pairs: dict[str, Pair], specs: list[GenerationSpec]
 ) -> None:
-    """Not paced, and no topic is read to its end before the other one goes on."""
+    """Nor is one topic read to its end before the other continues."""
     with App(configured(swap={"mode": "eager"})) as app:
         app.wait_live()
         assert swapped(app, pairs["b"])["result"] == "applied"
