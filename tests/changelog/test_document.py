@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import numpy as np
+from tests.markdown import ROOT, table
 
 from evertable.changelog.ids import MAX_OFFSET, MAX_PARTITION, row_ids
 from evertable.changelog.schema import (
@@ -20,19 +20,8 @@ from evertable.changelog.schema import (
 )
 from evertable.schema.columns import Column, ColumnType, Kind
 
-DOCUMENT = (Path(__file__).parents[2] / "docs" / "CHANGELOG-FORMAT.md").read_text()
-
-
-def table(first_heading: str) -> list[list[str]]:
-    """Returns the cells of the table whose first column has that heading, without the heading."""
-    lines = DOCUMENT.splitlines()
-    begin = next(i for i, line in enumerate(lines) if line.startswith(f"| {first_heading} |"))
-    rows = []
-    for line in lines[begin + 2 :]:
-        if not line.startswith("|"):
-            break
-        rows.append([cell.strip().replace("`", "") for cell in line.strip("|").split("|")])
-    return rows
+DOCUMENT = (ROOT / "docs" / "CHANGELOG-FORMAT.md").read_text()
+PLAIN = DOCUMENT.replace("`", "")
 
 
 def dtype(spelled: str) -> np.dtype[np.void]:
@@ -43,7 +32,7 @@ def dtype(spelled: str) -> np.dtype[np.void]:
 
 def test_the_header() -> None:
     """Each field has the position and the type of the table, and all are 28 bytes."""
-    fields = {name: (int(at), dtype(type_)) for at, type_, name, _ in table("at")}
+    fields = {name: (int(at), dtype(type_)) for at, type_, name, _ in table(PLAIN, "| at |")}
     assert HEADER.fields is not None
     assert fields == {name: (field[1], field[0]) for name, field in HEADER.fields.items()}
     assert f"## Header: {HEADER.itemsize} bytes" in DOCUMENT
@@ -52,7 +41,9 @@ def test_the_header() -> None:
 def test_the_fixed_entries() -> None:
     """Each type's entry has the size in the table, and no type is missing."""
     sizes = {
-        name.partition("(")[0]: dtype(entry) for names, entry, _ in table("column type") for name in names.split(", ")
+        name.partition("(")[0]: dtype(entry)
+        for names, entry, _ in table(PLAIN, "| column type |")
+        for name in names.split(", ")
     }
     assert sizes.keys() == {kind.value for kind in Kind}
     for kind in Kind:
@@ -62,7 +53,7 @@ def test_the_fixed_entries() -> None:
 
 def test_the_numbers_in_the_text() -> None:
     """Versions, kinds, modes and limits."""
-    meanings = {name: meaning for _, _, name, meaning in table("at")}
+    meanings = {name: meaning for _, _, name, meaning in table(PLAIN, "| at |")}
     assert meanings["version"].startswith(f"{VERSION}.")
     assert meanings["kind"] == ", ".join(f"{kind.value} {kind.name.lower()}" for kind in RecordKind)
     none, ids, timed = MatchMode

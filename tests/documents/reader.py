@@ -1,4 +1,4 @@
-"""Somebody who reads a page and types what it says, in an empty folder, with a real Kafka and a real Spark."""
+"""Types the commands of a page in an empty folder, with a real Kafka and a real Spark."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from pathlib import Path
 from typing import Self
 
 import httpx
-from tests.documents.pages import Step
+from tests.markdown import Step
 from tests.waiting import wait_until
 
 from evertable.broker.ports import choose
 
 HOST = "127.0.0.1"
 STAYS = re.compile(r"evertable (broker|serve|tail)\b")
-"""Commands that go on until Ctrl-C, each in a terminal of its own."""
+"""Commands that run until Ctrl-C, each in its own terminal."""
 
 PATIENCE_S = 240.0
-"""For one command; a start of Spark takes seconds, or more than a minute where ten other programs want the cores."""
+"""For one command: on a busy machine the start of Spark alone takes more than a minute."""
 
 
 @dataclass(frozen=True)
 class Typed:
-    """A step that was done, and what it said."""
+    """A step that was typed, its output and its exit code."""
 
     step: Step
-    said: str
+    output: str
     code: int
 
     @property
-    def as_told(self) -> bool:
-        """Commands succeed, unless the page shows an error; and they say what it shows."""
-        return self.step.agrees(self.said) and (self.code == 0) is not self.step.shown.startswith("[")
+    def is_as_shown(self) -> bool:
+        """Whether the output is that of the page, and the command succeeded unless the page shows an error."""
+        return self.step.matches(self.output) and (self.code == 0) is not self.step.shown.startswith("[")
 
 
 class Terminal:
-    """One that a command was left running in."""
+    """A terminal in which a command runs."""
 
     def __init__(self, command: str, folder: Path, environment: dict[str, str]) -> None:
         self.command = command
@@ -67,20 +67,20 @@ class Terminal:
                 self.lines.append(line.rstrip("\n"))
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         return "\n".join(self.lines)
 
     def wait_for(self, lines: int, text: str = "") -> None:
-        """For so many lines, and for one with this text."""
+        """Waits for that many lines, and for one with this text."""
         wait_until(
-            lambda: (len(self.lines) >= lines and text in self.said) or self._process.poll() is not None,
-            lambda: f"{self.command}: {text!r}, in\n{self.said}",
+            lambda: (len(self.lines) >= lines and text in self.output) or self._process.poll() is not None,
+            lambda: f"{self.command}: {text!r}, in\n{self.output}",
             PATIENCE_S,
         )
-        assert self._process.poll() is None, f"{self.command} has ended:\n{self.said}"
+        assert self._process.poll() is None, f"{self.command} has ended:\n{self.output}"
 
     def ctrl_c(self) -> int:
-        """As a terminal does it: to all that runs in it. The exit code; what takes longer than a minute is killed."""
+        """Sends Ctrl-C to everything in the terminal, kills it after a minute, and returns the exit code."""
         if self._process.poll() is not None:
             return self._process.returncode
         os.killpg(self._process.pid, signal.SIGINT)
@@ -94,7 +94,7 @@ class Terminal:
 
 
 class Reader:
-    """Types commands, one after the other; ports are free ones instead of those on the page, hosts are this one."""
+    """Types one command after the other, with free ports of this machine instead of those on the page."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -103,7 +103,7 @@ class Reader:
         self.url = f"http://{HOST}:{self.port}"
         self.typed: list[Typed] = []
         self.terminals: list[Terminal] = []
-        (folder / ".venv").symlink_to(sys.prefix)  # as scripts/setup makes it
+        (folder / ".venv").symlink_to(sys.prefix)  # as scripts/setup does
         own = {name: value for name, value in os.environ.items() if not name.startswith("EVERTABLE_")}
         self._environment = own | {
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -121,25 +121,25 @@ class Reader:
             terminal.ctrl_c()
 
     def here(self, text: str) -> str:
-        """What a page says, with the addresses of this machine."""
+        """Replaces the addresses of a page by those of this machine."""
         for theirs, ours in (
             ("--auto-create", f"--auto-create --port {self.kafka}"),
             ("--port 9092", ""),
             ("localhost:9092", f"{HOST}:{self.kafka}"),
             ("127.0.0.1:9092", f"{HOST}:{self.kafka}"),
             ("your-machine:", f"{HOST}:"),
-            ("0.0.0.0", HOST),  # noqa: S104 - on the contrary: tests listen on loopback alone
+            ("0.0.0.0", HOST),  # noqa: S104 - replaced, as tests listen on loopback only
             (":10000", f":{self.port}"),
         ):
             text = text.replace(theirs, ours)
         return text
 
     def write(self, name: str, text: str) -> None:
-        """A file, as the page has it."""
+        """Writes a file of the page."""
         (self.folder / name).write_text(self.here(text))
 
     def type(self, step: Step) -> None:
-        """Waits until the command has ended; or, if it goes on until Ctrl-C, until it has said what one waits for."""
+        """Runs a command until it ends or, if it runs until Ctrl-C, until it is ready."""
         step = Step(self.here(step.command), self.here(step.shown))
         if stays := STAYS.search(step.command):
             self.typed.append(self._leave_running(step, stays[1]))
@@ -166,7 +166,7 @@ class Reader:
             self._wait_for_tables()
         else:
             terminal.wait_for(2)  # the names of the columns, and a row
-        return Typed(step, terminal.said, 0)
+        return Typed(step, terminal.output, 0)
 
     def _wait_for_tables(self) -> None:
         def ready() -> bool:
@@ -174,18 +174,18 @@ class Reader:
                 return httpx.get(f"{self.url}/readyz").status_code == 200
             return False
 
-        wait_until(ready, lambda: self.terminals[-1].said)
+        wait_until(ready, lambda: self.terminals[-1].output)
 
     def terminal(self, command: str) -> Terminal:
-        """The last one that a command with this text runs in."""
+        """Returns the last terminal whose command contains this text."""
         return next(each for each in reversed(self.terminals) if command in each.command)
 
     def close(self, command: str) -> list[int]:
-        """Ctrl-C wherever a command with this text runs; the exit codes."""
+        """Ends all commands that contain this text with Ctrl-C, and returns their exit codes."""
         return [each.ctrl_c() for each in self.terminals if command in each.command]
 
 
-def told_otherwise(typed: Sequence[Typed]) -> str:
-    """The steps that did not go as the page says; empty if all did."""
-    wrong = [each for each in typed if not each.as_told]
-    return "\n".join(f"$ {each.step.command}\n{each.said}\nbut ought to say\n{each.step.shown}" for each in wrong)
+def differences(typed: Sequence[Typed]) -> str:
+    """Returns the steps whose output is not that of the page."""
+    wrong = [each for each in typed if not each.is_as_shown]
+    return "\n".join(f"$ {each.step.command}\n{each.output}\ninstead of\n{each.step.shown}" for each in wrong)

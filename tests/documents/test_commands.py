@@ -1,4 +1,4 @@
-"""docs/COMMANDS.md is what ``--help`` says, whole and on any terminal."""
+"""docs/COMMANDS.md is the output of ``--help``, which is complete on any terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.documents.pages import ROOT
+from tests.markdown import ROOT
 
 from evertable.cli.reference import help_texts, reference
 
@@ -17,7 +17,7 @@ TEXTS = help_texts()
 
 
 def test_the_page_is_up_to_date() -> None:
-    """`python -m evertable.cli.reference > docs/COMMANDS.md` makes it so."""
+    """`python -m evertable.cli.reference > docs/COMMANDS.md` updates it."""
     assert reference() == (ROOT / "docs" / "COMMANDS.md").read_text()
 
 
@@ -27,8 +27,8 @@ def test_the_commands_that_ask_a_server() -> None:
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_a_help_text_says_what_whole_and_with_an_example(name: str) -> None:
-    """Its first sentence fits into the list of all commands, where longer ones are cut off."""
+def test_a_help_text_is_complete_and_has_an_example(name: str) -> None:
+    """Its first sentence fits into the list of all commands, which truncates longer ones."""
     text = TEXTS[name]
     assert f"Example:  evertable {name}".rstrip() in text
     assert "..." not in text.partition("Options:")[2]
@@ -37,7 +37,9 @@ def test_a_help_text_says_what_whole_and_with_an_example(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "width"), [("", "80"), ("swap", "40")])
 def test_help_in_a_narrow_terminal_has_the_same_words(name: str, width: str) -> None:
-    """Also where colours are forced upon it; nothing is cut off."""
+    """Nothing is truncated, even with forced colours."""
     environment = {**os.environ, "COLUMNS": width, "FORCE_COLOR": "1"}
-    said = subprocess.run([EVERTABLE, *name.split(), "-h"], env=environment, capture_output=True, text=True, check=True)
-    assert "".join(said.stdout.split()) == "".join(TEXTS[name].split())
+    shown = subprocess.run(
+        [EVERTABLE, *name.split(), "-h"], env=environment, capture_output=True, text=True, check=True
+    )
+    assert "".join(shown.stdout.split()) == "".join(TEXTS[name].split())

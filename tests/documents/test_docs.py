@@ -1,4 +1,4 @@
-"""Every link in the documents leads somewhere, every document can be found, and what is data in them can be read."""
+"""Links in documents have targets, every document is linked, and blocks of data can be parsed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 import pytest
 import yaml
-from tests.documents.pages import ROOT
+from tests.markdown import ROOT
 
 DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -21,17 +21,17 @@ _TITLE = re.compile(r"^#{1,6} +(.+?)(?: +#+)? *$", re.MULTILINE)
 
 
 def prose(text: str) -> str:
-    """The document without its blocks of code."""
+    """Returns the document without its blocks of code."""
     return _FENCE.sub("", text)
 
 
 def links(text: str) -> list[str]:
-    """Where its links and pictures point."""
+    """Returns the targets of links and pictures."""
     return _LINK.findall(_CODE.sub("", prose(text)))
 
 
 def anchors(text: str) -> set[str]:
-    """Of its titles, as GitHub makes them: in lower case, without punctuation, numbered where they are the same."""
+    """Returns the anchors of titles as GitHub makes them: lower case, no punctuation, equal ones numbered."""
     seen: Counter[str] = Counter()
     made = set()
     for title in _TITLE.findall(prose(text)):
@@ -43,7 +43,7 @@ def anchors(text: str) -> set[str]:
 
 
 def blocks(kind: str) -> list[tuple[str, int, str]]:
-    """Those of that language: where each begins, and what is in it."""
+    """Returns document, line and text of each block of that language."""
     return [
         (document.name, text[: found.start()].count("\n") + 1, found[3])
         for document in DOCUMENTS
@@ -54,8 +54,8 @@ def blocks(kind: str) -> list[tuple[str, int, str]]:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_every_link_leads_somewhere(document: Path) -> None:
-    """Those to elsewhere are not followed."""
+def test_every_link_has_a_target(document: Path) -> None:
+    """Links to other sites are not followed."""
     lost = []
     for link in links(document.read_text()):
         if re.match(r"[a-z]+:", link):
@@ -74,8 +74,8 @@ def test_every_document_is_linked_from_the_readme() -> None:
 
 
 @pytest.mark.parametrize("block", blocks("json"), ids=lambda block: f"{block[0]}:{block[1]}")
-def test_json_can_be_read(block: tuple[str, int, str]) -> None:
-    """As a whole, or line by line where there are several frames."""
+def test_json_can_be_parsed(block: tuple[str, int, str]) -> None:
+    """As a whole, or line by line if there are several frames."""
     try:
         json.loads(block[2])
     except json.JSONDecodeError:
@@ -83,7 +83,7 @@ def test_json_can_be_read(block: tuple[str, int, str]) -> None:
 
 
 @pytest.mark.parametrize("block", [*blocks("yaml"), *blocks("yml")], ids=lambda block: f"{block[0]}:{block[1]}")
-def test_yaml_can_be_read(block: tuple[str, int, str]) -> None:
+def test_yaml_can_be_parsed(block: tuple[str, int, str]) -> None:
     assert yaml.safe_load(block[2]) is not None
 
 
@@ -94,6 +94,6 @@ def test_anchors_are_made_as_github_makes_them() -> None:
     assert anchors(titles) == {"who-may-ask", "servertls", "a-generations-life", "links--more", "who-may-ask-1"}
 
 
-def test_links_in_code_are_none() -> None:
+def test_links_in_code_are_ignored() -> None:
     text = "[a](b.md) `[c](d.md)`\n\n```\n[e](f.md)\n# no title\n```\n\n![g](h.png)\n"
     assert (links(text), anchors(text)) == (["b.md", "h.png"], set())

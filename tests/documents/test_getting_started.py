@@ -1,4 +1,4 @@
-"""The pages for those who begin or are stuck tell the truth; the first of them is followed, command by command."""
+"""The pages for beginners and for troubles are correct; the first one is followed command by command."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 import typer
 import yaml
 from confluent_kafka.admin import AdminClient
-from tests.documents.pages import ROOT, blocks, steps, table
-from tests.documents.reader import HOST, Reader, told_otherwise
+from tests.documents.reader import HOST, Reader, differences
+from tests.markdown import ROOT, blocks, steps, table
 
 from evertable.cli import app
 from evertable.config import load
@@ -32,7 +32,7 @@ JOINED, REJECTED = "evertable tail final_ui --sort -balance", "evertable tail de
 
 
 class Trial:
-    """The page, followed to its end, and what was there on the way."""
+    """A run through all commands of the page."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
@@ -60,7 +60,7 @@ class Trial:
         self.exit_codes += self.reader.close(TAIL) + self.reader.close(SERVE) + self.reader.close(BROKER)
 
     def rows(self, tail: str) -> list[list[str]]:
-        """What a tail printed, without the names of the columns."""
+        """Returns what a tail printed, without the head."""
         return [line.split("\t") for line in self.reader.terminal(tail).lines[1:]]
 
 
@@ -73,27 +73,27 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
 
 
 def test_every_command_does_what_the_page_shows(trial: Trial) -> None:
-    assert told_otherwise(trial.reader.typed) == ""
-    assert set(trial.exit_codes) == {0}  # those that go on until Ctrl-C
+    assert differences(trial.reader.typed) == ""
+    assert set(trial.exit_codes) == {0}  # of the commands that run until Ctrl-C
 
 
 def test_the_joined_rows_are_those_of_the_page(trial: Trial) -> None:
-    """And then Bob's row fills."""
-    told = table(PAGE, "| userId | name | age | accountType | balance |")
-    assert trial.rows(JOINED)[:2] == [["" if cell == "null" else cell for cell in row] for row in told]
+    """Later Bob's row is filled."""
+    shown = table(PAGE, "| userId | name | age | accountType | balance |")
+    assert trial.rows(JOINED)[:2] == [["" if cell == "null" else cell for cell in row] for row in shown]
     assert ["u2", "Bob", "17", "sav", "12.0"] in trial.rows(JOINED)
 
 
-def test_the_broken_record_is_refused_as_the_page_says(trial: Trial) -> None:
+def test_the_broken_record_is_rejected_as_the_page_shows(trial: Trial) -> None:
     assert trial.rows(REJECTED) == table(PAGE, "| source | partition | offset | reason |")
 
 
-def test_what_it_leaves(trial: Trial) -> None:
-    """The topics and folders that the page names, with the number of the generation that was live last."""
-    told = " ".join(where for _, where in table(PAGE, "| what it leaves | where |")).replace("g000001", "g000003")
-    topics = set(re.findall(r"topic `([\w.-]+)`", told))
+def test_what_the_trial_leaves(trial: Trial) -> None:
+    """The topics and folders of the page, with the number of the last live generation."""
+    places = " ".join(where for _, where in table(PAGE, "| what it leaves | where |")).replace("g000001", "g000003")
+    topics = set(re.findall(r"topic `([\w.-]+)`", places))
     assert topics == {name for name in trial.topics if name.startswith("evertable")}
-    files = re.findall(r"`~/.local/state/([^`]+)`", told)
+    files = re.findall(r"`~/.local/state/([^`]+)`", places)
     assert len(files) == 2
     assert [file for file in files if not (trial.reader.folder / "state" / file).exists()] == []
 
@@ -102,16 +102,16 @@ _INLINE = re.compile(r"`(evertable [a-z][^`]*)`")
 _ASSIGNED = re.compile(r"[A-Z_]+=")
 COMMAND = typer.main.get_command(app.build_app())
 OTHERS = {"scripts/setup", "python3", "pip", "chmod", "curl", "tail", "df", "ss", "java"}
-"""Programs that are not ours, and one that is a file."""
+"""Programs other than ours."""
 
 
 def commands(page: str) -> list[str]:
-    """All that the page tells to type, in blocks and in sentences."""
+    """Returns all commands of a page, in blocks and in sentences."""
     return [*(step.command for step in steps(PAGES[page])), *_INLINE.findall(PAGES[page])]
 
 
 def words(command: str) -> list[str]:
-    """Without the variables that are set for it."""
+    """Splits a command, without the variables that are set for it."""
     found = shlex.split(command)
     while _ASSIGNED.match(found[0]):
         found.pop(0)
@@ -119,8 +119,8 @@ def words(command: str) -> list[str]:
 
 
 @pytest.mark.parametrize("command", list(dict.fromkeys(command for page in NAMES for command in commands(page))))
-def test_a_command_is_there_with_these_options(command: str) -> None:
-    """Also those of the other pages, and those within sentences."""
+def test_a_command_exists_with_these_options(command: str) -> None:
+    """Commands within sentences, too."""
     program, *arguments = words(command)
     if program != "evertable":
         assert program in OTHERS
@@ -128,8 +128,8 @@ def test_a_command_is_there_with_these_options(command: str) -> None:
     name, *given = arguments
     if name == "--version":
         return
-    own = getattr(COMMAND, "commands")[name]  # noqa: B009 - typer's type does not tell that it is a group
-    own.make_context(name, given)  # parses all of it, and raises for what it does not take
+    own = getattr(COMMAND, "commands")[name]  # noqa: B009 - typer's type does not declare it
+    own.make_context(name, given)  # raises for unknown options
 
 
 def test_addresses_are_the_server_s() -> None:

@@ -1,4 +1,4 @@
-"""docs/JOINS.md tells the truth: each result on the page is what the reference makes of the records on the page."""
+"""docs/JOINS.md is correct: the reference computes each result of the page from its records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.documents.pages import ROOT
+from tests.markdown import ROOT
 from tests.reference.joins import Row, join
 
 from evertable.config import Config, JoinType, Source, load
@@ -33,7 +33,7 @@ Cells = list[dict[str, str]]
 
 @dataclass(frozen=True)
 class Example:
-    """A result that the page shows, with the configuration and the records before it."""
+    """A result of the page, with the configuration and all records before it."""
 
     name: str
     yaml: str
@@ -44,7 +44,7 @@ class Example:
 
 
 def examples() -> list[Example]:
-    """In the order of the page."""
+    """Returns the examples in the order of the page."""
     found: list[Example] = []
     records: dict[str, Cells] = {}
     title, yaml = "", ""
@@ -78,7 +78,7 @@ def milliseconds(clock: str) -> int:
 
 
 def value(column: Column, cell: str) -> Any:
-    """What a cell shows: ``null`` is no value."""
+    """Parses a cell: ``null`` is no value."""
     if cell == "null":
         return None
     match column.type.kind:
@@ -92,7 +92,7 @@ def value(column: Column, cell: str) -> Any:
 
 
 def rows_of(source: Source, records: Cells) -> dict[int, Row]:
-    """By id, as the source's records are typed."""
+    """Returns typed rows by id."""
     found: dict[int, Row] = {}
     for record in records:
         names = [column.name for column in source.columns if column.record_field is None]
@@ -110,7 +110,7 @@ def rows_of(source: Source, records: Cells) -> dict[int, Row]:
 
 
 def result(example: Example, config: Config) -> Counter[tuple[Any, ...]]:
-    """The joined table by the reference, in the columns of the joined table."""
+    """Computes the joined table with the reference."""
     sides = {source.name: rows_of(source, example.records[source.name]) for source in (config.left, config.right)}
     left, right = sides[config.left.name], sides[config.right.name]
     table: Counter[tuple[Any, ...]] = Counter()
@@ -120,7 +120,7 @@ def result(example: Example, config: Config) -> Counter[tuple[Any, ...]]:
         for shown in joined_columns(example.type, config.left, config.right):
             id_ = met[shown.source]
             if id_ is None:
-                row.append(None)  # also not the key: it comes from the side that every row has
+                row.append(None)  # the key comes from the side that every row has
             elif shown.column is None:
                 row.append(sides[shown.source][id_].timestamp)
             else:
@@ -130,8 +130,8 @@ def result(example: Example, config: Config) -> Counter[tuple[Any, ...]]:
     return table
 
 
-def told(example: Example, config: Config) -> Counter[tuple[Any, ...]]:
-    """The joined table as the page shows it."""
+def shown(example: Example, config: Config) -> Counter[tuple[Any, ...]]:
+    """Returns the joined table of the page."""
     columns = joined_columns(example.type, config.left, config.right)
     ts = Column.parse("ts", "timestamp")
     return Counter(tuple(value(c.column or ts, row[c.name]) for c in columns) for row in example.rows)
@@ -141,29 +141,29 @@ EXAMPLES = examples()
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=[example.name for example in EXAMPLES])
-def test_a_result_is_what_the_records_give(example: Example, tmp_path: Path) -> None:
+def test_a_result_is_computed_from_the_records(example: Example, tmp_path: Path) -> None:
     config = configured(example.yaml, tmp_path)
     names = tuple(column.name for column in joined_columns(example.type, config.left, config.right))
     assert example.head == names
-    assert told(example, config) == result(example, config)
+    assert shown(example, config) == result(example, config)
 
 
-def test_every_join_is_shown_of_the_same_records() -> None:
+def test_every_join_is_shown_for_the_same_records() -> None:
     of_the_records = [example.type for example in EXAMPLES if example.name.startswith("The records: ")]
     assert of_the_records == list(JoinType)
 
 
-def test_every_table_of_records_and_results_is_looked_at() -> None:
+def test_every_table_of_records_and_results_is_tested() -> None:
     """A label with a typo would leave its table unchecked."""
     labels = re.findall(r"^\*\*([^*]+)\*\*$", DOCUMENT, re.MULTILINE)
-    looked_at = [part for part in _PARTS.finditer(DOCUMENT) if part["label"]]
-    assert len(labels) == len(looked_at)
+    tested = [part for part in _PARTS.finditer(DOCUMENT) if part["label"]]
+    assert len(labels) == len(tested)
     tables = len(re.findall(r"^\|(?:---\|)+$", DOCUMENT, re.MULTILINE))
-    assert tables == len(looked_at) + 2  # which join to choose, and what viewers see
+    assert tables == len(tested) + 2  # which join to choose, and what viewers see
 
 
 def test_the_order_of_arrival_changes_nothing(tmp_path: Path) -> None:
-    """As the page says of late rows: all results are the same with the records the other way round."""
+    """All results are the same for the records in reverse."""
     for example in EXAMPLES:
         config = configured(example.yaml, tmp_path)
         turned = {name: records[::-1] for name, records in example.records.items()}

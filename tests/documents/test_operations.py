@@ -1,4 +1,4 @@
-"""docs/OPERATIONS.md and what is in deploy/ are true: names, rights, metrics, commands, paths."""
+"""docs/OPERATIONS.md and deploy/ are correct: names, rights, metrics, commands, paths."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from pydantic import SecretStr
-from tests.documents.pages import ROOT
+from tests.markdown import ROOT
 
 from evertable.changelog.topics import topic_name
 from evertable.cli.app import build_app
@@ -44,7 +44,7 @@ OF_THE_PROCESS = set(re.findall(r"^process_\w+", Metrics().text().decode(), re.M
 
 
 def expressions(dashboard: dict[str, Any]) -> list[tuple[str, str]]:
-    """Each expression with its legend."""
+    """Returns each expression with its legend."""
     shown = [(t["expr"], t["legendFormat"]) for panel in dashboard["panels"] for t in panel["targets"]]
     return [*shown, *((note["expr"], "") for note in dashboard["annotations"]["list"])]
 
@@ -54,8 +54,8 @@ def metric_of(name: str) -> str:
     return base if base in BY_NAME and BY_NAME[base].kind is Kind.HISTOGRAM else name
 
 
-def test_the_dashboard_shows_metrics_that_there_are() -> None:
-    """In every expression, and all labels that a legend or a sum names."""
+def test_every_metric_of_the_dashboard_exists() -> None:
+    """So do the labels of legends and sums."""
     for expression, legend in expressions(json.loads(DASHBOARD)):
         names = {metric_of(name) for name in re.findall(r"\b(?:evertable|process)_\w+", expression)}
         assert names
@@ -70,19 +70,19 @@ def test_the_dashboard_shows_every_metric() -> None:
     assert set(BY_NAME) - shown == set()
 
 
-def test_the_dashboard_knows_no_host() -> None:
+def test_the_dashboard_names_no_host() -> None:
     assert re.findall(r"://|localhost|\d+\.\d+\.\d+\.\d+", DASHBOARD) == []
     assert {panel["datasource"]["uid"] for panel in json.loads(DASHBOARD)["panels"]} == {"${source}"}
 
 
-def test_no_two_panels_lie_on_each_other() -> None:
+def test_panels_do_not_overlap() -> None:
     places = [panel["gridPos"] for panel in json.loads(DASHBOARD)["panels"]]
     cells = [(x, y) for p in places for x in range(p["x"], p["x"] + p["w"]) for y in range(p["y"], p["y"] + p["h"])]
     assert len(cells) == len(set(cells))
     assert max(x for x, _ in cells) < 24
 
 
-def test_the_alarms_are_over_metrics_that_there_are() -> None:
+def test_every_metric_of_the_alarms_exists() -> None:
     names = {metric_of(name) for name in re.findall(r"\bevertable_\w+", PAGE)}
     assert names
     assert names - set(BY_NAME) == set()
@@ -92,14 +92,14 @@ def test_the_alarms_are_over_metrics_that_there_are() -> None:
 
 
 def rights() -> dict[str, set[str]]:
-    """The operations on each resource, by the name in the table of rights."""
-    told: dict[str, set[str]] = {}
+    """Returns the operations by the name of the resource, from the table of rights."""
+    found: dict[str, set[str]] = {}
     for _, name, operations, _ in re.findall(
         r"^\| (topic[^|]*|transactional id|cluster) \|(.*?)\|(.*?)\|(.*)\|$", PAGE, re.M
     ):
         known = re.fullmatch(r" `(.*)` ", name)
-        told.setdefault(known[1] if known else name.strip(), set()).update(operations.strip().split(", "))
-    return told
+        found.setdefault(known[1] if known else name.strip(), set()).update(operations.strip().split(", "))
+    return found
 
 
 def test_the_names_of_its_own_topics() -> None:
@@ -117,7 +117,7 @@ ASKED = re.compile(
     r"|incremental_alter_configs|create_partitions|delete_records|describe_cluster|delete_groups|commit\b|subscribe)\("
 )
 CALLS = {
-    # What Kafka is asked for that takes a right of its own, and where; all else takes Read, Write or Describe.
+    # Requests that need a special right; all others need Read, Write or Describe.
     "changelog/topics.py": {"describe_configs"},
     "state/state_topic.py": {"init_transactions"},
     "generations/commits.py": {"list_offsets"},
@@ -127,8 +127,8 @@ CALLS = {
 
 
 def test_the_rights_are_those_of_the_calls_in_the_code() -> None:
-    """If this fails because a call is new, the table of rights may lack one."""
-    apart = ("broker", "demo", "inference", "client", "server")  # for trials, or not talking to Kafka
+    """If this fails for a new call, the table of rights may need a line."""
+    apart = ("broker", "demo", "inference", "client", "server")  # for trials, or without Kafka
     found: dict[str, set[str]] = {}
     for path in SOURCE.rglob("*.py"):
         name = str(path.relative_to(SOURCE))
@@ -171,7 +171,7 @@ def test_catch_up_is_what_the_readme_says() -> None:
 
 
 def test_where_things_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The unit and the image say so with variables that the code reads."""
+    """Unit and image set variables that the code reads."""
     monkeypatch.setenv("XDG_STATE_HOME", "/var/lib")
     monkeypatch.setenv("EVERTABLE_CACHE", "/var/cache/evertable")
     assert loading.state_dir() == Path("/var/lib/evertable")
@@ -192,15 +192,15 @@ def condition(rules: AccessRules, *headers: tuple[bytes, bytes]) -> str | None:
     return refusal.condition if refusal else None
 
 
-def test_what_a_proxy_must_pass_on() -> None:
+def test_what_a_proxy_must_forward() -> None:
     rules = AccessRules(SecretStr("sesame"))
     assert condition(rules, (b"host", b"tables.example"), OUTSIDE, TOKEN) is None
     assert condition(rules, (b"host", b"127.0.0.1:10000"), OUTSIDE, TOKEN) == "ORIGIN_NOT_ALLOWED"
     assert condition(AccessRules(), (b"host", b"tables.example")) == "HOST_NOT_ALLOWED"
 
 
-def test_the_page_asks_for_everything_by_relative_addresses() -> None:
-    """So that it works below a path."""
+def test_the_page_uses_relative_addresses() -> None:
+    """They let it work below a path."""
     page = (ROOT / "web/app/src/index.html").read_text()
     addresses = re.findall(r"(?:href|src)=\"([^\"]*)\"", page)
     assert addresses
@@ -221,7 +221,7 @@ def test_the_unit() -> None:
     parser.optionxform = str  # type: ignore[assignment, method-assign]  # systemd's keys have capitals
     parser.read_string(UNIT)
     program, command, config = parser["Service"]["ExecStart"].split()
-    assert program == "/opt/evertable/.venv/bin/evertable"  # as scripts/setup makes it in a clone there
+    assert program == "/opt/evertable/.venv/bin/evertable"  # made by scripts/setup
     assert command in commands()
     assert config == "/etc/evertable/evertable.yaml"
     assert parser["Service"]["StateDirectory"] == parser["Service"]["CacheDirectory"] == "evertable"
@@ -230,7 +230,7 @@ def test_the_unit() -> None:
 
 
 def test_the_containerfile() -> None:
-    """What it copies and runs is there; images have plain names."""
+    """The files that it copies and runs exist; images have plain names."""
     images = re.findall(r"^FROM (\S+)", CONTAINERFILE, re.MULTILINE)
     assert [image for image in images if not re.fullmatch(r"python:3\.11-slim(-\w+)?", image)] == []
     for line in re.findall(r"^COPY (?!--from)(.+)$", CONTAINERFILE, re.MULTILINE):
@@ -244,7 +244,7 @@ def test_the_containerfile() -> None:
     assert sorted(copied) == ["requirements-build.lock", "requirements.lock"]
 
 
-def test_compose_runs_that_image_with_a_configuration_that_is_fine() -> None:
+def test_compose_runs_that_image_with_a_valid_configuration() -> None:
     (service,) = yaml.safe_load(COMPOSE)["services"].values()
     assert (DEPLOY / service["build"]["context"] / service["build"]["dockerfile"]).resolve() == DEPLOY / "Containerfile"
     assert "/" not in service["image"]
@@ -257,7 +257,7 @@ def test_compose_runs_that_image_with_a_configuration_that_is_fine() -> None:
     env["EVERTABLE_SERVER__HOST"] = re.findall(r"EVERTABLE_SERVER__HOST=(\S+)", CONTAINERFILE)[0]
     config = load(DEPLOY / file, env)
     assert config.kafka.for_librdkafka()["bootstrap.servers"] == "broker:9092"
-    assert (config.server.host, config.server.port) == ("0.0.0.0", 10000)  # noqa: S104 - all of a container's own
+    assert (config.server.host, config.server.port) == ("0.0.0.0", 10000)  # noqa: S104 - all interfaces of a container
     assert config.server.token is not None
     assert service["ports"] == [f"127.0.0.1:10000:{config.server.port}"]
     assert f"EXPOSE {config.server.port}\n" in CONTAINERFILE
@@ -265,7 +265,7 @@ def test_compose_runs_that_image_with_a_configuration_that_is_fine() -> None:
     compile(service["healthcheck"]["test"][-1], "healthcheck", "exec")
 
 
-def test_every_variable_in_these_files_is_one_that_is_read() -> None:
+def test_every_variable_in_these_files_is_read() -> None:
     known = set(re.findall(r"EVERTABLE_\w+", (ROOT / "docs/CONFIGURATION.md").read_text()))
     known |= {name for path in SOURCE.rglob("*.py") for name in re.findall(r"EVERTABLE_\w+", path.read_text())}
     for text in (UNIT, CONTAINERFILE, COMPOSE, PAGE):

@@ -1,4 +1,4 @@
-"""The README tells the truth: its commands are typed, its Python is run, its files are there."""
+"""The README is correct: its commands and its Python run, and its files exist."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pyarrow.parquet as parquet
 import pytest
-from tests.documents.pages import ROOT, Step, blocks, steps
-from tests.documents.reader import Reader, told_otherwise
+from tests.documents.reader import Reader, differences
+from tests.markdown import ROOT, Step, blocks, steps
 from tests.server_thread import ServerThread
 
 from evertable.config.server import Server
@@ -36,64 +36,64 @@ OWN_KAFKA = (
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
-    """Somebody with one record in each topic, who has typed all of it and left the server running."""
-    with Reader(tmp_path_factory.mktemp("own-topics")) as somebody:
+    """Types all commands, with one record in each topic, and leaves the server running."""
+    with Reader(tmp_path_factory.mktemp("own-topics")) as typist:
         (settings,) = blocks(README, "yaml")
-        somebody.write("evertable.yaml", settings)
+        typist.write("evertable.yaml", settings)
         for step in (*OWN_KAFKA, *steps(README)):
             if not step.command.startswith(tuple(NOT_TYPED)):
-                somebody.type(step)
-        yield somebody
+                typist.type(step)
+        yield typist
 
 
-def test_every_command_does_its_work(reader: Reader) -> None:
-    assert told_otherwise(reader.typed) == ""
+def test_every_command_works(reader: Reader) -> None:
+    assert differences(reader.typed) == ""
     typed = {typed.step.command.split("evertable ")[-1].split()[0] for typed in reader.typed}
     assert typed >= {"check", "serve", "curl", "tail", "export", "swap", "rollback", "status"}
 
 
 def test_what_the_commands_show(reader: Reader) -> None:
-    """Of the one pair of records that was sent."""
-    said = {typed.step.command.split("  ")[0]: typed.said for typed in reader.typed}
-    rows = next(text for command, text in said.items() if command.startswith("curl"))
+    """They show the pair of records that was sent."""
+    outputs = {typed.step.command.split("  ")[0]: typed.output for typed in reader.typed}
+    rows = next(text for command, text in outputs.items() if command.startswith("curl"))
     assert json.loads(rows[rows.index("{") :])["rows"] == [["Ada", 120.5]]
     assert "u1\tAda\tada@example.org\t36\tchq\t120.5" in reader.terminal("tail final_ui").lines
     whole = parquet.read_table(reader.folder / "final.parquet")
     assert whole.select(["name", "balance"]).to_pylist() == [{"name": "Ada", "balance": 120.5}]
-    assert "natural join" in said[".venv/bin/evertable swap --join natural"]
-    assert "users_v1, left join with accounts_v1" in said[".venv/bin/evertable status"]
+    assert "natural join" in outputs[".venv/bin/evertable swap --join natural"]
+    assert "users_v1, left join with accounts_v1" in outputs[".venv/bin/evertable status"]
 
 
 @pytest.mark.parametrize("script", sorted(set(re.findall(r"scripts/\w+", README))))
-def test_its_scripts_are_there(script: str) -> None:
+def test_its_scripts_exist(script: str) -> None:
     assert (ROOT / script).is_file()
 
 
-def test_nothing_is_left_to_fill_in() -> None:
+def test_no_placeholder_is_left() -> None:
     documents = [README, *(path.read_text() for path in (ROOT / "docs").glob("*.md"))]
     assert [word for text in documents for word in ("FIGURES", "TODO") if word in text] == []
 
 
 class EnoughError(Exception):
-    """A watch would go on for ever."""
+    """Ends an endless watch."""
 
 
 def test_its_python_runs() -> None:
-    """Against a server with such a table; the third thing that it prints is the first page of a watch."""
+    """On a server with such a table; its third line of output is the first page of a watch."""
     table = BoundedTable(parse_columns({"name": "string", "balance": "double"}), 10)
     table.append([("Ada", 120.5), ("Eve", 99.0)])
     settings = Server(port=0)
-    said: list[tuple[object, ...]] = []
+    printed: list[tuple[object, ...]] = []
 
-    def say(*what: object) -> None:
-        said.append(what)
-        if len(said) == 3:
+    def print_(*what: object) -> None:
+        printed.append(what)
+        if len(printed) == 3:
             raise EnoughError
 
     (block,) = blocks(README, "python")
     app = App(Catalog([], {"final_ui": table}), settings)
     with ServerThread(app, settings) as server, pytest.raises(EnoughError):
-        exec(block.replace("http://127.0.0.1:10000", server.url), {"print": say})  # noqa: S102 - the README's own
+        exec(block.replace("http://127.0.0.1:10000", server.url), {"print": print_})  # noqa: S102 - the README's
     rows = (("Ada", 120.5), ("Eve", 99.0))
-    assert said[0] == (2, rows)
-    assert said[2][2] == rows
+    assert printed[0] == (2, rows)
+    assert printed[2][2] == rows

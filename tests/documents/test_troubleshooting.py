@@ -1,4 +1,4 @@
-"""Every condition that people can meet is documented, in docs/TROUBLESHOOTING.md or on a page that it names."""
+"""Every condition is documented, in docs/TROUBLESHOOTING.md or on a page that it names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.documents.pages import ROOT
+from tests.markdown import ROOT, table
 
 from evertable import errors
 from evertable.client import errors as client_errors
@@ -31,23 +31,12 @@ def read(folder: Path, ending: str) -> str:
     return "\n".join(path.read_text() for path in paths)
 
 
-def rows(text: str) -> list[list[str]]:
-    """The cells of a table, its head left out."""
-    lines = [line for line in text.splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
-
-
-def table(title: str) -> list[list[str]]:
-    """The cells of a section's table."""
-    return rows(PAGE.split(f"### {title}\n", 1)[1].split("\n#", 1)[0])
-
-
 def conditions(cell: str) -> list[str]:
     return re.findall(r"`([A-Z][A-Z0-9_]+)`", cell)
 
 
 def own(module: object) -> dict[str, type[errors.EvertableError]]:
-    """The errors that a module defines, by condition."""
+    """Returns the errors that a module defines, by condition."""
     found = [
         each for each in vars(module).values() if isinstance(each, type) and issubclass(each, errors.EvertableError)
     ]
@@ -76,24 +65,24 @@ KNOWN = {condition for conditions in WANTED.values() for condition in conditions
 
 @pytest.mark.parametrize("title", WANTED)
 def test_every_condition_has_an_entry_and_no_entry_is_unknown(title: str) -> None:
-    entries = Counter(name for row in table(title) for name in conditions(row[0]))
+    entries = Counter(name for row in table(PAGE, f"### {title}\n") for name in conditions(row[0]))
     assert set(entries) == WANTED[title]
     assert max(entries.values()) == 1
 
 
 def test_every_refusal_of_the_server_has_an_entry() -> None:
-    """In the tables of the pages that the troubleshooting names for them."""
+    """The tables are on the pages that the troubleshooting page names."""
     sections = (("SERVER.md", "## Refusals"), ("PROTOCOL.md", "## Errors"), ("PROTOCOL.md", "## Connecting"))
-    texts = [(DOCS / page).read_text().split(f"{title}\n", 1)[1].split("\n## ", 1)[0] for page, title in sections]
-    assert {name for text in texts for row in rows(text) for cell in row[:2] for name in conditions(cell)} == SERVER
+    rows = [row for page, title in sections for row in table((DOCS / page).read_text(), f"{title}\n")]
+    assert {name for row in rows for cell in row[:2] for name in conditions(cell)} == SERVER
 
 
 def test_temporary_failures_of_queries_are_errors_with_an_entry() -> None:
     assert WANTED[START] >= TEMPORARY
 
 
-def test_nothing_that_looks_like_a_condition_was_forgotten() -> None:
-    """Whatever the code calls a condition, wherever that is."""
+def test_no_condition_is_forgotten() -> None:
+    """Anything that the code calls a condition counts."""
     code = read(SOURCES, ".py")
     named = set(re.findall(r'condition(?:: \w+(?:\[\w+\])?)? = "([A-Z_]+)"', code))
     named |= set(re.findall(r'(?:Error|Refusal|Failure)\(\s*(?:\d+, )?"([A-Z]+(?:_[A-Z]+)+)"', code))
@@ -101,8 +90,8 @@ def test_nothing_that_looks_like_a_condition_was_forgotten() -> None:
     assert named - KNOWN == set()
 
 
-def test_what_is_found_is_not_empty() -> None:
-    """A pattern that no longer fits the code would find nothing, and hold the page to nothing."""
+def test_the_patterns_find_conditions() -> None:
+    """An outdated pattern would find nothing, and test nothing."""
     assert {"TOKEN_WRONG", "SERVER_BUSY", "INTERNAL_ERROR", "CONTROL_DISABLED"} <= REFUSED
     assert {"SERVER_RESTARTS", "SOCKET_REFUSED", "ACCESS_DENIED", "SERVER_ANSWER"} <= BY_CLIENTS
     assert {"WRONG_TYPE", "TOMBSTONE", "INVALID_UTF8", "ID_OUT_OF_RANGE"} <= REJECTED
@@ -114,12 +103,12 @@ def test_reasons_in_dead_letters_are_those_of_the_format() -> None:
 
 
 @pytest.mark.parametrize("title", WANTED)
-def test_every_entry_says_what_it_means_and_what_to_do(title: str) -> None:
-    assert [row[0] for row in table(title) if not all(row) or len(row[-1]) < 5] == []
+def test_every_entry_has_a_meaning_and_a_remedy(title: str) -> None:
+    assert [row[0] for row in table(PAGE, f"### {title}\n") if not all(row) or len(row[-1]) < 5] == []
 
 
 def test_conditions_in_the_text_are_known() -> None:
-    """Also by symptom nothing is named that there is not."""
+    """So are those in the list of symptoms."""
     named = set(re.findall(r"`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)`", PAGE))
     variables = {name for name in named if name.startswith("EVERTABLE_") and name != "EVERTABLE_ERROR"} | {"JAVA_HOME"}
     assert named - KNOWN - variables == set()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.markdown import ROOT, table
 
 from evertable import __version__
 from evertable.errors import FilterError, NothingBeforeError, NotReadyError, RequestError
@@ -34,17 +34,11 @@ from evertable.protocol.values import MAX_TEXT
 from evertable.schema.columns import Column, ColumnType, Kind
 from evertable.views.view import View
 
-DOCUMENT = (Path(__file__).parents[2] / "docs" / "PROTOCOL.md").read_text()
+DOCUMENT = (ROOT / "docs" / "PROTOCOL.md").read_text()
 
 
 def section(title: str) -> str:
     return re.split(r"^##+ ", DOCUMENT.split(f"## {title}", 1)[1], maxsplit=1, flags=re.MULTILINE)[0]
-
-
-def table(title: str) -> list[list[str]]:
-    """Returns the cells of a section's tables, without headings."""
-    lines = [line for line in section(title).splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
 def examples() -> dict[str, dict[str, Any]]:
@@ -107,21 +101,21 @@ def test_answers_are_written_as_documented(kind: str) -> None:
 
 
 def test_close_codes() -> None:
-    documented = {int(code): name.strip("`") for code, name, _ in table("Close codes")}
+    documented = {int(code): name.strip("`") for code, name, _ in table(DOCUMENT, "## Close codes\n")}
     assert set(documented) == set(CloseCode)
     assert all(CloseCode(code).name == name for code, name in documented.items() if name)
 
 
 def test_conditions() -> None:
     """They are the errors of requests, except those that are ``waiting`` frames or only occur over HTTP."""
-    documented = {condition.strip("`") for condition, _ in table("Errors")}
+    documented = {condition.strip("`") for condition, _ in table(DOCUMENT, "## Errors\n")}
     elsewhere = {NotReadyError.condition, NothingBeforeError.condition}
     own = {error.condition for error in RequestError.__subclasses__() if error.__module__ == RequestError.__module__}
     assert documented == own - elsewhere
 
 
 def test_limits() -> None:
-    documented = {name: int(default.replace(",", "")) for name, _, default in table("Limits")}
+    documented = {name: int(default.replace(",", "")) for name, _, default in table(DOCUMENT, "## Limits\n")}
     assert documented["rows in a page"] == Limits().page
     assert documented["subscriptions on a socket"] == Limits().subscriptions
     assert documented["bytes in a client's frame"] == MAX_FRAME_BYTES
@@ -135,5 +129,5 @@ def test_the_subprotocol() -> None:
 
 
 def test_every_column_type_has_its_json() -> None:
-    named = {kind for kinds, *_ in table("Values") for kind in re.findall(r"`(\w+)", kinds)}
+    named = {kind for kinds, *_ in table(DOCUMENT, "## Values\n") for kind in re.findall(r"`(\w+)", kinds)}
     assert named == set(Kind)

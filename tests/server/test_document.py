@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.markdown import ROOT, table
 from tests.server.conftest import api_routes
 
 from evertable import errors
@@ -24,31 +25,19 @@ from evertable.server.metrics import METRICS
 from evertable.server.requests import PAGE
 from evertable.tables.catalog import Catalog
 
-PAGE_TEXT = (Path(__file__).parents[2] / "docs" / "SERVER.md").read_text()
+PAGE_TEXT = (ROOT / "docs" / "SERVER.md").read_text()
 SOURCES = Path(run.__file__).parent
-
-
-def table(heading: str) -> list[list[str]]:
-    """The cells of the first table under a heading, without its head."""
-    lines = PAGE_TEXT.split(f"{heading}\n", 1)[1].splitlines()
-    first = next(number for number, line in enumerate(lines) if line.startswith("|"))
-    rows = []
-    for line in lines[first + 2 :]:
-        if not line.startswith("|"):
-            break
-        rows.append([cell.strip() for cell in line.strip("|").split(" | ")])
-    return rows
 
 
 def test_addresses(catalog: Catalog) -> None:
     """Every route with its method, in the order of reading."""
     there = {f"`{method} {path}`" for method, path in api_routes(catalog)}
-    assert there == {address for address, _ in table("## Addresses")}
+    assert there == {address for address, _ in table(PAGE_TEXT, "## Addresses\n")}
 
 
 def test_parameters() -> None:
     """Which there are, and which exports take."""
-    rows = table("The parameters of rows and exports:")
+    rows = table(PAGE_TEXT, "The parameters of rows and exports:\n")
     assert tuple(name.strip("`") for name, *_ in rows) == (*PAGE, "formulas")
     assert tuple(name.strip("`") for name, _, exports, _ in rows if exports == "yes") == ARROW.parameters
     assert tuple(name.strip("`") for name, _, exports, _ in rows if exports != "no") == CSV.parameters
@@ -59,12 +48,16 @@ def test_metrics() -> None:
     expected = [
         [f"`{m.name}`", m.kind.value, ", ".join(f"`{label}`" for label in m.labels), m.meaning] for m in METRICS
     ]
-    assert expected == table("## Metrics")
+    assert expected == table(PAGE_TEXT, "## Metrics\n")
 
 
 def test_conditions() -> None:
     """Every one that the server refuses with is listed, with its status."""
-    listed = {(status, name) for status, names, _ in table("## Refusals") for name in re.findall(r"`(\w+)`", names)}
+    listed = {
+        (status, name)
+        for status, names, _ in table(PAGE_TEXT, "## Refusals\n")
+        for name in re.findall(r"`(\w+)`", names)
+    }
     sources = "".join(path.read_text() for path in SOURCES.glob("*.py"))
     raised = set(re.findall(r"Refusal\(\s*(\d+), \"(\w+)\"", sources))
     raised |= {(str(status), name) for status, (name, _) in refusals.ROUTING.items()}
