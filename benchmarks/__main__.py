@@ -1,6 +1,6 @@
-"""All benchmarks one after the other, and a report: run by ``scripts/bench``.
+"""Runs all benchmarks one after the other and writes a report: ``scripts/bench``.
 
-A part prints as it goes, and what it printed is kept beside the report. Nothing else should run on the machine then.
+The output of each part is saved beside the report. Nothing else should run on the machine meanwhile.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ class Part:
     about: str
     minutes: int
     quick: tuple[str, ...] = ()
-    """Options for a look at whether it works; its figures mean nothing."""
+    """Options of a quick check that the part works, whose figures mean nothing."""
     options: tuple[str, ...] = ()
 
 
 PARTS = (
     Part(
         "peers",
-        "Evertable and Deephaven by turns",
+        "Evertable and Deephaven in turns",
         75,
         ("--rounds", "1", "--seconds", "5", "--accounts", "50000", "--growth"),
     ),
@@ -49,7 +49,7 @@ PARTS = (
 def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/bench", description="All benchmarks, and a report.")
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(f"{p.name}: {p.about}" for p in PARTS))
-    parser.add_argument("--quick", action="store_true", help="small topics and one round, to see whether it works")
+    parser.add_argument("--quick", action="store_true", help="small topics and one round, as a check")
     parser.add_argument("--results", type=Path, default=RESULTS, help="the folder for the report")
     wanted = parser.parse_args()
     if unknown := set(wanted.parts) - {part.name for part in PARTS}:
@@ -62,18 +62,18 @@ def main() -> None:
 
 
 def run(part: Part, results: Path, quick: bool) -> None:
-    """Prints and keeps what the part prints; its figures of an earlier run give way to the new ones."""
+    """Runs a part, and saves its output and its figures instead of those of an earlier run."""
     print(f"\n## {part.name}: {part.about}, about {part.minutes} minutes", flush=True)
     figures = results / f"{part.name}.jsonl"
     figures.unlink(missing_ok=True)
     command = [sys.executable, "-m", f"benchmarks.{part.name}", *part.options, *(part.quick if quick else ())]
     begin = time.monotonic()
     environment = {**os.environ, VARIABLE: str(figures)}
-    with (results / f"{part.name}.txt").open("w") as kept:
+    with (results / f"{part.name}.txt").open("w") as saved:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
         for line in process.stdout or ():
             print(line, end="", flush=True)
-            kept.write(line)
+            saved.write(line)
         if process.wait() != 0:
             raise SystemExit(f"{part.name} ended with {process.returncode}: see above.")
     print(f"({part.name} took {(time.monotonic() - begin) / 60:.1f} minutes)")

@@ -1,9 +1,9 @@
 """Where the milliseconds go between a producer and a viewer: ``python -m benchmarks.anatomy [--messages 1300]``.
 
-Each record carries the time it was sent. Everybody on its way notes when they had it: the producer its acknowledgement,
-a plain consumer of the source topic, Spark when it wrote the changelog (that record's own timestamp), the reader, the
-fold, the server when it handed the frame to the socket, and the viewer. Producer and viewer are processes of their own;
-reader, fold and server share this one, as they do in ``evertable serve``.
+Each record carries the time it was sent. Each station notes when it had the record: the producer its acknowledgement,
+a plain consumer of the source topic, Spark's write to the changelog (the timestamp of that record), the reader, the
+fold, the server when it passed the frame to the socket, and the viewer. Producer and viewer are separate processes;
+reader, fold and server share this one, as in ``evertable serve``.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ RATE = 20
 QUIET_S = 5.0
 
 Times = dict[int, int]
-"""When somebody had a record, by the time it was sent; both in nanoseconds."""
+"""When a station had a record, by the time the record was sent, in nanoseconds."""
 
 HOPS = (
     ("producer and broker", "sent", "readable"),
@@ -64,7 +64,7 @@ TOTALS = (
 
 
 class StampedFrameWriter:
-    """Notes when frames were handed to the socket."""
+    """Notes when frames were passed to the socket."""
 
     def __init__(self, inner: FrameWriter, handed: Times) -> None:
         self._inner, self._handed = inner, handed
@@ -92,7 +92,7 @@ class Stamped:
 
 
 class StampedReader:
-    """Reads on where another reader is, and knows when Spark wrote each record."""
+    """Reads with another reader, and returns when Spark wrote the records."""
 
     def __init__(self, reader: ChangelogReader) -> None:
         self._reader = reader
@@ -133,7 +133,7 @@ def anatomy(bench: Bench, config: Config, messages: int) -> None:
 def follow(
     reader: ChangelogReader, bootstrap: str, config: Config, tables: GenerationTables, catalog: Catalog, messages: int
 ) -> dict[str, Times]:
-    """The times of all records at all hops."""
+    """Returns the times of all records at all stations."""
     hops: dict[str, Times] = {name: {} for name in ("written", "read", "folded", "handed over")}
     settings = Settings(port=0)
     app = App(catalog, settings)
@@ -173,13 +173,13 @@ def table(join: str, hops: Mapping[str, Times]) -> None:
 
 
 def send(bootstrap: str, topic: str, messages: str) -> None:
-    """The producer, a plain consumer beside it; prints when records were acknowledged, then when they were readable."""
+    """Sends and consumes records, and prints when they were acknowledged and when they were readable."""
     acknowledged: Times = {}
     readable: Times = {}
     done = threading.Event()
     reading = threading.Thread(target=_consume, args=(bootstrap, topic, readable, done))
     reading.start()
-    producer = topics.paced_producer(bootstrap, topic)
+    producer = topics.immediate_producer(bootstrap, topic)
     begin = time.perf_counter()
     for i in range(int(messages)):
         while time.perf_counter() < begin + i / RATE:  # poll() returns for each acknowledgement
@@ -211,7 +211,7 @@ def _consume(bootstrap: str, topic: str, readable: Times, done: threading.Event)
 
 
 def watch(url: str, join: str, messages: str) -> None:
-    """The viewer; says that it has its first page, and in the end when it saw what."""
+    """Watches; prints a line after the first page, and at the end the time of each record."""
     seen: Times = {}
     begin = time.time_ns()
     with viewer(url, **newest(join)) as socket:

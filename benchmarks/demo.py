@@ -1,4 +1,4 @@
-"""How long a first visitor waits: from ``evertable demo`` to the page's address, with everything set up."""
+"""The time from ``evertable demo`` to the page's address, with everything installed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROUNDS = 3
 
 
 def start_s() -> float:
-    """The demo says its address when the first generation is published."""
+    """Runs the demo until it prints its address, which it does after the first publication."""
     command = [sys.executable, "-c", "from evertable.cli import main; main()", "demo", "--no-browser", "--port", "0"]
     begin = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

@@ -1,10 +1,9 @@
-"""How fast the engine is: catch-up, latency from producer to changelog reader, and hot keys, for each join in one run.
+"""The engine's speed: catch-up, latency from producer to changelog reader, and hot keys, for each join.
 
-    .venv/bin/python -m benchmarks.engine                   # all of it, about 25 minutes
-    .venv/bin/python -m benchmarks.engine --messages 500    # a quick look
+    .venv/bin/python -m benchmarks.engine                   # everything, about 25 minutes
+    .venv/bin/python -m benchmarks.engine --messages 500    # a shorter run
 
-Everything runs on this machine at once: broker, Spark, producer and reader. Figures of different runs compare badly;
-figures of one run well.
+Broker, Spark, producer and reader all run on this machine. Compare figures of one run only.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ ODD_ROWS, ODD_ROUNDS = 100_000, 5
 
 @dataclass
 class CatchUp:
-    """One generation's way from nothing to caught up, as a reader sees it."""
+    """The catch-up of one generation, as a reader sees it."""
 
     rows: int = 0  # rejects count as rows
     matches: int = 0
@@ -68,7 +67,7 @@ class Bench:
         then: Callable[[ChangelogReader], None] = lambda _: None,
         fold: Callable[[Changes], object] = lambda _: None,
     ) -> CatchUp:
-        """Builds a generation, reads and folds it until it is caught up, does what else is wanted, and ends it."""
+        """Builds a generation, reads and folds it until it is caught up, calls ``then``, and ends it."""
         self._generation += 1
         result = CatchUp()
         changelogs = changelog_topics(config)
@@ -103,14 +102,14 @@ def latencies(
     reader: ChangelogReader, bootstrap: str, topic: str, keys: int, messages: int, rate: float
 ) -> list[float]:
     """Milliseconds from before produce() to the decoded batch that holds the row."""
-    sender = threading.Thread(target=topics.send_paced, args=(bootstrap, topic, keys, messages, rate), daemon=True)
+    sender = threading.Thread(target=topics.send_evenly, args=(bootstrap, topic, keys, messages, rate), daemon=True)
     found: list[float] = []
     begin = time.time_ns()
     sender.start()
     while len(found) < messages:
         changes = reader.poll(30.0)
         if changes is None:
-            raise SystemExit(f"{messages - len(found)} messages did not come within 30 s")
+            raise SystemExit(f"{messages - len(found)} messages did not arrive within 30 s")
         found += _latencies(changes, begin)
     sender.join()
     return found
@@ -134,7 +133,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=20, help="messages a second")
     parser.add_argument("--joins", nargs="+", type=JoinType.parse, default=list(JoinType))
     parser.add_argument("--trigger", default="realtime")
-    parser.add_argument("--catch-up-only", action="store_true", help="leave out hot keys and odd records")
+    parser.add_argument("--catch-up-only", action="store_true", help="omit hot keys and odd records")
     wanted = parser.parse_args()
     print(machine.description())
     with tempfile.TemporaryDirectory() as name, EmbeddedBroker() as broker:

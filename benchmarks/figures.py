@@ -1,4 +1,4 @@
-"""What a benchmark found, kept for the report: one JSON line for each figure, if somebody wants them."""
+"""Saves a benchmark's figures for the report, one JSON line each, if a file is given."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ VARIABLE = "EVERTABLE_BENCH_FIGURES"
 
 
 def note(system: str, measure: str, value: float | list[float], **about: object) -> None:
-    """Adds a figure, or many of a kind, to the file that the variable names."""
+    """Appends one or several values of a measure to the file that the variable names."""
     if path := os.environ.get(VARIABLE):
         line = json.dumps({"system": system, "measure": measure, **about, "value": value})
         with Path(path).open("a") as file:

@@ -1,4 +1,4 @@
-"""How soon all viewers see a flip; run by ``benchmarks.viewers``."""
+"""The time until all viewers see a flip; run by ``benchmarks.viewers``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ VIEWS: tuple[dict[str, Any], ...] = (
 
 
 async def flip(server: ServerProcess, seen: Seen) -> tuple[list[float], list[float]]:
-    """Milliseconds of the steps of one flip, and of each subscription from the flip to its page."""
+    """Flips, and returns the milliseconds of each step and of each subscription until its page."""
     times = await asyncio.to_thread(server.flip)
     arrivals = seen.arrivals[int(times["publication"])]
     async with asyncio.timeout(LATE_S):
@@ -74,7 +74,7 @@ def _line(what: str, ms: np.ndarray, budget: str = "") -> None:
 
 
 def flips(rate: int) -> None:
-    """Prints a table."""
+    """Measures flips, and prints a table."""
     views = f"{len(VIEWS)} views of each of {len(TABLES)} tables"
     print(f"\n### Flips: {VIEWERS} viewers, {views}, {FLIPS} flips")
     print(f"\nTwo generations, {USERS + ACCOUNTS:,} rows each; {rate:,} new accounts/s flow into both.\n")

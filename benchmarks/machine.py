@@ -1,4 +1,4 @@
-"""What a figure was measured on."""
+"""The machine, and the processor time and memory of its processes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pyspark
 from evertable.install.java import find_java
 
 ENDED = (FileNotFoundError, ProcessLookupError)
-"""What is raised for a process or thread that is no more."""
+"""Raised for a process or thread that has ended."""
 
 
 def description() -> str:
@@ -27,7 +27,7 @@ def description() -> str:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Processor time that a process has used; none if it has just ended."""
+    """Returns the processor time of a process, 0 if it has ended."""
     with suppress(*ENDED):
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -35,21 +35,24 @@ def cpu_seconds(pid: int) -> float:
 
 
 def children(pid: int) -> list[int]:
-    """The processes below a process."""
-    found = []
-    with suppress(*ENDED):
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            with suppress(*ENDED):
-                found += [int(child) for child in (task / "children").read_text().split()]
-    return found + [grandchild for child in found for grandchild in children(child)]
+    """Lists the processes that a process has started."""
+    found: list[int] = []
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(*ENDED):
+            found += map(int, path.read_text().split())
+    return found
+
+
+def descendants(pid: int) -> list[int]:
+    return [each for child in children(pid) for each in (child, *descendants(child))]
 
 
 def tree_cpu_seconds(pid: int) -> float:
-    return sum(cpu_seconds(each) for each in [pid, *children(pid)])
+    return sum(cpu_seconds(each) for each in [pid, *descendants(pid)])
 
 
 class Spent:
-    """The processor time of a process and those below it from now on, as cores that it kept busy."""
+    """The processor time of a process and its descendants from now on, as busy cores."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
@@ -61,7 +64,7 @@ class Spent:
 
 
 def memory_mb(pid: int, field: str = "VmRSS") -> float:
-    """What a process holds of memory now, or with ``VmHWM`` has held at most; none if it has just ended."""
+    """Returns a process's resident memory, or with ``VmHWM`` its maximum; 0 if it has ended."""
     with suppress(*ENDED):
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
             if line.startswith(field):
@@ -70,4 +73,4 @@ def memory_mb(pid: int, field: str = "VmRSS") -> float:
 
 
 def tree_memory_mb(pid: int) -> float:
-    return sum(memory_mb(each) for each in [pid, *children(pid)])
+    return sum(memory_mb(each) for each in [pid, *descendants(pid)])

@@ -1,8 +1,8 @@
-"""Who joins into a topic, and how fast: Evertable's changelog, Pathway, Flink: ``python -m benchmarks.outputs``.
+"""Joins into a topic: Evertable's changelog, Pathway and Flink: ``python -m benchmarks.outputs``.
 
-An inner join: others take back rows, which a topic that only grows cannot hold. Each turn is a fresh process.
-Evertable and Flink join the topics twice before, for their JVMs to be warm; Pathway has none. Rows/s count from the
-first record in the output to the last one.
+An inner join, as others retract rows, which an append-only topic cannot hold. Each turn is a fresh process. Evertable
+and Flink join the topics twice before, to warm up their JVMs; Pathway has none. Rows/s are counted from the first to
+the last record of the output.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ def evertable(bootstrap: str, pair: tuple[str, str], messages: int) -> None:
         for number in range(WARM_UPS):
             before = bench.run(config)
             rate, cores = before.rows / (before.seconds - before.first_s), before.engine_cpu_s / before.seconds
-            told("Evertable", f"rows/s, run {number + 1}", rate, cores, engine.pid)
+            record("Evertable", f"rows/s, run {number + 1}", rate, cores, engine.pid)
 
         def sample(reader: ChangelogReader) -> None:
             spent = machine.Spent(engine.pid or 0)
             ages = latencies(reader, bootstrap, pair[1], KEYS, messages, RATE)
-            told("Evertable", "latency ms", ages, spent.cores, engine.pid)
+            record("Evertable", "latency ms", ages, spent.cores, engine.pid)
 
         done = bench.run(config, sample)
         rate, cores = done.rows / (done.seconds - done.first_s), done.engine_cpu_s / done.seconds
-        told("Evertable", "rows/s", rate, cores, engine.pid)
+        record("Evertable", "rows/s", rate, cores, engine.pid)
 
 
 def peer(name: str, bootstrap: str, pair: tuple[str, str], accounts: int, messages: int, *more: str) -> None:
@@ -78,21 +78,21 @@ def peer(name: str, bootstrap: str, pair: tuple[str, str], accounts: int, messag
                     log.seek(0)
                     raise SystemExit(f"{name} ended: {log.read()[-2000:].decode()}")
             took = time.perf_counter() - first
-            told(name, "rows/s", (accounts + accounts // 10) / took, spent.cores, process.pid)
+            record(name, "rows/s", (accounts + accounts // 10) / took, spent.cores, process.pid)
             spent = machine.Spent(process.pid)
             ages = list[float]()
             with topics.sending(bootstrap, pair[1], KEYS, messages, RATE):
                 while len(ages) < messages and (values := received(consumer, SILENCE_S)):
                     now = time.time_ns()
                     ages += [(now - orjson.loads(value)["sentAt"]) / 1e6 for value in values]
-            told(name, "latency ms", ages, spent.cores, process.pid)
+            record(name, "latency ms", ages, spent.cores, process.pid)
         finally:
-            for pid in (*machine.children(process.pid), process.pid):
+            for pid in (*machine.descendants(process.pid), process.pid):
                 subprocess.run(["kill", "-9", str(pid)], check=False)
             process.wait()
 
 
-def told(system: str, measure: str, value: float | list[float], cores: float, pid: int | None) -> None:
+def record(system: str, measure: str, value: float | list[float], cores: float, pid: int | None) -> None:
     memory = machine.tree_memory_mb(pid or 0)
     note(system, f"output: {measure}", value, cores=cores, memory_mb=memory)
     shown = " / ".join(
@@ -113,7 +113,7 @@ def reading(bootstrap: str, topic: str) -> Iterator[Consumer]:
 
 
 def received(consumer: Consumer, timeout_s: float = 1.0) -> list[bytes]:
-    """What is there, at once if there is something."""
+    """Returns available messages, or waits for the first one."""
     first = consumer.poll(timeout_s)
     messages = [] if first is None else [first, *consumer.consume(10_000, 0)]
     return [message.value() or b"" for message in messages if message.error() is None]
@@ -129,7 +129,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, EmbeddedBroker() as broker:
         connector = retrieve([CONNECTOR], Path(folder))[CONNECTOR]
         for number in range(wanted.rounds):
-            for name in ("Evertable", "Pathway", "Flink"):  # each on topics of its own, for latency records add to them
+            for name in ("Evertable", "Pathway", "Flink"):  # each on its own topics, as latency records add to them
                 pair = topics.spread(broker.bootstrap, wanted.accounts // 10, wanted.accounts, f"{name}-{number}")
                 if name == "Evertable":
                     evertable(broker.bootstrap, pair, wanted.messages)

@@ -1,8 +1,8 @@
-"""What different sorts and filters cost those who use none: ``python -m benchmarks.queries [--queries 100 1000]``.
+"""The cost of many different filters for viewers without any: ``python -m benchmarks.queries [--queries 100 1000]``.
 
-A natural join of 100,000 users, 1,000 changed rows a second. More and more viewers follow a filter of their own, 60 on
-a socket. Printed are how old a change was when it reached a viewer of a plain page, how long a plain page took over
-HTTP, and the server's processor time. ``server.max_queries`` has its default from here.
+A natural join of 100,000 users, 1,000 changed rows a second. More and more viewers follow different filters, 60 on a
+socket. Printed are the age of changes at a viewer of a plain page, the time of a plain page over HTTP, and the
+server's processor time. The default of ``server.max_queries`` was chosen with it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ WARM_S, MEASURE_S, PATIENCE_S = 3.0, 15.0, 120.0
 
 
 def filters(count: int) -> list[list[Wanted]]:
-    """Viewers' subscriptions, each with a filter that no other one has."""
+    """Returns the subscriptions of viewers, each with a different filter."""
     wanted: list[Wanted] = [
         ("final_ui", {"limit": 20, "filter": f"age >= 0 and balance > {number}"}) for number in range(count)
     ]
@@ -32,7 +32,7 @@ def filters(count: int) -> list[list[Wanted]]:
 
 
 async def measure(server: ServerProcess, queries: int) -> str:
-    """A line of the table."""
+    """Returns a line of the table."""
     plain, others = Seen(), Seen()
     start = time.monotonic()
     there = await connect(server.url, [[("final_ui", {"limit": 100})]], plain)

@@ -1,4 +1,4 @@
-"""The report: what the parts noted, beside the budgets, as Markdown, JSON and pictures."""
+"""The report: the figures of all parts and their budgets, as Markdown, JSON and pictures."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Line = dict[str, Any]
 
 @dataclass
 class Figures:
-    """What was noted, to be asked by its attributes."""
+    """All figures, which can be selected by their attributes."""
 
     lines: list[Line] = field(default_factory=list)
 
@@ -44,14 +44,14 @@ class Figures:
         return [line for line in self.lines if all(line.get(name) == value for name, value in wanted.items())]
 
     def values(self, measure: str, **about: object) -> list[float]:
-        """All of them; those of lines that hold many, one after the other."""
+        """Returns all values, those of lists flattened."""
         found: list[float] = []
         for line in self.where(measure, **about):
             found += line["value"] if isinstance(line["value"], list) else [line["value"]]
         return found
 
     def percentiles(self, measure: str, **about: object) -> list[list[float]]:
-        """50, 95 and 99 % of each line, that is of each round."""
+        """Returns the 50, 95 and 99 % percentiles of each line, that is of each round."""
         return [np.percentile(line["value"], [50, 95, 99]).tolist() for line in self.where(measure, **about)]
 
 
@@ -60,9 +60,9 @@ class Budget:
     what: str
     must: str
     measured: Callable[[Figures], tuple[str, bool] | None]
-    """What to say, and whether it holds; None without figures."""
+    """Returns a text and whether the budget holds; None without figures."""
     if_missed: str = ""
-    """Why, as far as we know."""
+    """The reason, as far as known."""
 
 
 def most(measure: str, limit: float, unit: str, reduce: Callable[[Any], Any] = np.median, **about: object) -> Any:
@@ -74,21 +74,21 @@ def most(measure: str, limit: float, unit: str, reduce: Callable[[Any], Any] = n
 
 
 def least(measure: str, limit: float, **about: object) -> Any:
-    """The slowest join's median counts."""
+    """Tests the median of the slowest join."""
 
     def measured(figures: Figures) -> tuple[str, bool] | None:
         each = {join: figures.values(measure, system=OURS, join=join, **about) for join in JOINS}
         medians = {join: np.median(found) for join, found in each.items() if found}
         if not medians:
             return None
-        said = ", ".join(f"{join} {value:,.0f}" for join, value in medians.items())
-        return f"{said} rows/s", bool(min(medians.values()) >= limit)
+        text = ", ".join(f"{join} {value:,.0f}" for join, value in medians.items())
+        return f"{text} rows/s", bool(min(medians.values()) >= limit)
 
     return measured
 
 
 def parts(measure: str, limits: Sequence[float], **about: object) -> Any:
-    """Percentiles of all records of all joins and rounds."""
+    """Tests percentiles over all records of all joins and rounds."""
 
     def measured(figures: Figures) -> tuple[str, bool] | None:
         if not (found := figures.values(measure, system=OURS, **about)):
@@ -101,7 +101,7 @@ def parts(measure: str, limits: Sequence[float], **about: object) -> Any:
 
 
 def against(figures: Figures) -> tuple[str, bool] | None:
-    """Our share of the tuned peer's p50 and p95, the worst join's."""
+    """Compares our p50 and p95 with the tuned peer's, for the worst join."""
     shares = []
     for join in JOINS:
         ours, theirs = (figures.values("ms at 20/s", system=name, join=join, accounts=FULL) for name in (OURS, TUNED))
@@ -114,13 +114,13 @@ def against(figures: Figures) -> tuple[str, bool] | None:
 
 
 def ahead(figures: Figures) -> tuple[str, bool] | None:
-    """Our catch-up into a topic beside that of others."""
+    """Compares our catch-up into a topic with that of others."""
     each = {name: figures.values("output: rows/s", system=name) for name in (OURS, *OUTPUT_PEERS)}
     medians = {name: np.median(found) for name, found in each.items() if found}
     if len(medians) < len(each):
         return None
-    said = ", ".join(f"{name} {value:,.0f}" for name, value in medians.items())
-    return f"{said} rows/s", bool(max(medians, key=lambda name: medians[name]) == OURS)
+    text = ", ".join(f"{name} {value:,.0f}" for name, value in medians.items())
+    return f"{text} rows/s", bool(max(medians, key=lambda name: medians[name]) == OURS)
 
 
 def nothing_shown(figures: Figures) -> tuple[str, bool] | None:
@@ -158,8 +158,8 @@ BUDGETS = (
         "live p95 while 1.1M rows warm beside it",
         "5 times",
         most("live p95 while another warms, ratio", 5, "times"),
-        "the generation that warms leaves the live one a share of the processors, but broker, producer and viewer are "
-        "on them as well. The slowest records are those that come at the end of an epoch of the live one.",
+        "the warming generation is throttled, but broker, producer and viewer use the processors, too. The slowest "
+        "records arrive at the end of an epoch of the live generation.",
     ),
     Budget(
         "flip, to the last of 200 viewers",
@@ -200,7 +200,7 @@ def write(folder: Path) -> Path:
 
 
 def shortened(value: float | list[float]) -> object:
-    """Of many figures of a kind, what tells about them."""
+    """Replaces a long list by its size and percentiles."""
     if not isinstance(value, list):
         return value
     if len(value) <= 20:
@@ -213,8 +213,8 @@ def head() -> str:
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout
     return (
         f"# Benchmarks\n\nMade by `scripts/bench` on {datetime.now(UTC):%Y-%m-%d}, commit {commit.strip()}, on\n"
-        f"{machine.description()}; broker, producer, systems and viewers all on this one machine.\n\n"
-        "Systems take turns in a fresh process each; medians over the rounds, least and most in brackets."
+        f"{machine.description()}; with broker, producer, systems and viewers all on this machine.\n\n"
+        "Systems take turns, each in a fresh process; medians over the rounds, minimum and maximum in brackets."
     )
 
 
@@ -222,11 +222,11 @@ def budgets(figures: Figures) -> str:
     lines = ["## Budgets", "", "| what | must | measured | |", "|---|---|---|---|"]
     words = []
     for budget in BUDGETS:
-        said, holds = budget.measured(figures) or ("not in this run", None)
+        text, holds = budget.measured(figures) or ("not in this run", None)
         if holds is False and budget.if_missed:
             words += ["", f"Missed, *{budget.what}*: {budget.if_missed}"]
         lines.append(
-            f"| {budget.what} | {budget.must} | {said} | {'' if holds is None else '✓' if holds else '**missed**'} |"
+            f"| {budget.what} | {budget.must} | {text} | {'' if holds is None else '✓' if holds else '**missed**'} |"
         )
     return "\n".join(lines + words)
 
@@ -252,7 +252,7 @@ def compared(figures: Figures, folder: Path) -> str:
 
 
 ROWS: tuple[tuple[str, str, int | str | None, str], ...] = (
-    # label, measure, which percentile of it or what was noted beside it, form
+    # label, measure, index of a percentile or name of an attribute, format
     ("catch-up, cold: rows/s", "catch-up rows/s, cold", None, "{:,.0f}"),
     ("catch-up, second: rows/s", "catch-up rows/s, warming", None, "{:,.0f}"),
     ("catch-up, third, warm: rows/s", "catch-up rows/s, warm", None, "{:,.0f}"),
@@ -322,8 +322,8 @@ def swapped(figures: Figures, folder: Path) -> str:  # noqa: ARG001 - as the oth
     lines = [
         "## A swap while viewers watch",
         "",
-        "From 100,000 rows to 100,000 others, seconds from the order. With Deephaven the name is bound anew at the",
-        "server, and a second viewer opens it again at once. *Nothing* is how long the viewer had no row, an error, or",
+        "From 100,000 rows to 100,000 others, in seconds from the request. With Deephaven the name is rebound at the",
+        "server, and a second viewer reopens it immediately. *Nothing* is how long the viewer had no row, an error, or",
         "only some of the rows.",
         "",
         "| | an open viewer sees the new topics | any viewer does | all rows there | nothing | cores | memory: MB |",
@@ -342,7 +342,7 @@ def swapped(figures: Figures, folder: Path) -> str:  # noqa: ARG001 - as the oth
         lines.append(f"| {system} | {first} | {' | '.join(rest)} |")
     lines += [
         "",
-        "After three bad records on a topic (not JSON, a text and a fraction where a number belongs), good ones:",
+        "Good records seen after three bad ones on the topic (not JSON, a text and a fraction for a number):",
         "",
     ]
     for line in figures.where("good records seen after bad ones"):
@@ -359,7 +359,7 @@ def written(figures: Figures, folder: Path) -> str:  # noqa: ARG001 - as the oth
         "",
         "An inner join into a topic, without tables and viewers: Evertable's changelog, Pathway with",
         "`autocommit_duration_ms=20`, Flink with a buffer timeout of 0. The third catch-up of a JVM counts; Pathway",
-        "has none, and is measured in its first. Memory: of all processes, in the end.",
+        "has none, so its first counts. Memory is that of all processes at the end.",
         "",
         "| | catch-up: rows/s | cores | 50 % at 20/s: ms | 95 % | 99 % | cores | memory: MB |",
         "|---|---|---|---|---|---|---|---|",
@@ -398,7 +398,7 @@ def anatomy(figures: Figures, folder: Path) -> str:
 
 
 def printed(folder: Path) -> str:
-    """What the parts said, as they said it."""
+    """Quotes the output of other parts."""
     files = [
         file for file in sorted(folder.glob("*.txt")) if file.stem in ("engine", "swaps", "viewers", "tables", "demo")
     ]

@@ -1,4 +1,4 @@
-"""Made-up users and accounts, as changes that a changelog's reader would give."""
+"""Generated users and accounts, as changes of a changelog."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RIGHT = Input("accounts", "accounts_v1", "userId", columns(userId="string", acco
 
 
 def changes(join: JoinType, users: int = USERS, accounts: int = ACCOUNTS) -> Iterator[Changes]:
-    """All users, then accounts that match one user each, in batches as a reader gives them."""
+    """Yields all users, then accounts that match one user each, in batches as a reader returns them."""
     layouts = ChangelogSchema(LEFT.columns, RIGHT.columns, join).layouts
     random = np.random.default_rng(1)
     for start in range(0, users, BATCH):
@@ -43,7 +43,7 @@ def changes(join: JoinType, users: int = USERS, accounts: int = ACCOUNTS) -> Ite
 
 
 def new_accounts(join: JoinType, touched: int, rate: int, first: int = 0) -> Iterator[Changes]:
-    """So many accounts a second for ever, each with its time of birth as the balance; they match the first users."""
+    """Yields ``rate`` accounts a second forever, with the current time as balance; they match the first users."""
     random, size, start = np.random.default_rng(2), rate // BATCHES_A_SECOND, time.monotonic()
     for number in range(1 << 30):
         time.sleep(max(0.0, start + number / BATCHES_A_SECOND - time.monotonic()))

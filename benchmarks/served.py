@@ -1,4 +1,4 @@
-"""``evertable serve`` as a process of its own, and a viewer of it."""
+"""``evertable serve`` as a separate process, and a viewer of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,41 +22,53 @@ from evertable.protocol.frames import SUBPROTOCOL
 
 
 class Served:
-    """``evertable serve`` as a process."""
+    """``evertable serve`` as a separate process, with its output in a file."""
 
-    def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
-        path = folder / "evertable.yaml"
+    def __init__(self, folder: Path, settings: dict[str, Any], **environment: str) -> None:
+        path, self._output = folder / "evertable.yaml", folder / "serve.log"
         path.write_text(yaml.safe_dump(settings, sort_keys=False))
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", "from evertable.cli import main; main()", "serve", str(path)],
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "XDG_STATE_HOME": str(folder)},
-        )
-        for line in self._process.stdout or ():
-            if line.startswith("Serving at"):
-                self.url = line.split()[-1]
-                break
-        threading.Thread(target=lambda: list(self._process.stdout or ()), daemon=True).start()
+        with self._output.open("wb") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", "from evertable.cli import main; main()", "serve", str(path)],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "XDG_STATE_HOME": str(folder), "NO_COLOR": "1", **environment},
+            )
+        try:
+            self.url = self._wait_url()
+        except BaseException:
+            self._process.kill()
+            raise
         self.http = httpx.Client(base_url=self.url, timeout=60)
 
     @property
     def pid(self) -> int:
         return self._process.pid
 
+    def _wait_url(self) -> str:
+        while self._process.poll() is None:
+            for line in self._output.read_text().splitlines():
+                if line.startswith("Serving at"):
+                    return line.split()[-1]
+            time.sleep(0.01)
+        raise SystemExit(self._output.read_text())
+
     def wait_ready(self) -> None:
         while self.http.get("/readyz").status_code != 200:
             time.sleep(0.02)
 
+    def warnings(self) -> list[str]:
+        return [line for line in self._output.read_text().splitlines() if "[warning" in line or "[error" in line]
+
     def stop(self) -> None:
         self.http.close()
         self._process.send_signal(signal.SIGTERM)
-        self._process.wait()
+        self._process.wait(60)
 
 
 @contextmanager
 def viewer(url: str, **view: Any) -> Iterator[ClientConnection]:
-    """A socket that watches the joined table."""
+    """Opens a socket that watches the joined table."""
     address = url.replace("http", "ws", 1) + "/ws"
     with connect(address, subprotocols=[Subprotocol(SUBPROTOCOL)], compression=None, max_size=None) as socket:
         socket.send(json.dumps({"type": "subscribe", "id": "a", "table": "final_ui", "view": view}))

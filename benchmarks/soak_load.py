@@ -1,4 +1,4 @@
-"""Who keeps a soak busy: a producer at a steady rate, a viewer that measures, and others that only watch."""
+"""The load of a soak: a producer at a steady rate, a viewer that measures, and others that only watch."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from evertable.client import Client, Page
 
 KEYS = 10_000
 TICK_S = 0.005
-NEWEST = 200  # rows on the measuring viewer's page: more than come within one frame
+NEWEST = 200  # rows on the measuring viewer's page: more than one frame adds
 
 
 class Feed:
-    """Sends accounts (8 of 10 records) and users to both users' topics, until it is ended."""
+    """Sends accounts (8 of 10 records), and users to both of their topics, until it is closed."""
 
     def __init__(self, bootstrap: str, users: tuple[str, ...], accounts: str, rate: int) -> None:
         self.sent = 0
@@ -60,7 +60,7 @@ class Feed:
 
 
 class Viewer:
-    """Follows a view with the Python client, on a thread; notes what must not be."""
+    """Follows a view with the Python client, on a thread, and records problems."""
 
     def __init__(self, url: str, table: str, **view: Any) -> None:
         self.pages = 0
@@ -86,15 +86,15 @@ class Viewer:
                     self.problems.append(f"{page.table} was empty at {page.publication, page.version}")
                 last = (page.publication, page.version)
                 self.take(page)
-        except Exception as error:  # whatever it is, the soak has failed, and goes on to tell all of it
+        except Exception as error:  # any error is a problem of the soak, which continues
             self.problems.append(repr(error))
 
     def take(self, page: Page) -> None:
-        """A page has come."""
+        """Handles a page."""
 
 
 class Meter(Viewer):
-    """Looks at the newest accounts, whose balance is the time at which they were sent."""
+    """Watches the newest accounts, whose balance is the time when they were sent."""
 
     def __init__(self, url: str, table: str) -> None:
         self._newest = time.time()
@@ -110,7 +110,7 @@ class Meter(Viewer):
             self._ages += [now - value for value in born]
 
     def latencies(self) -> Iterator[tuple[str, float]]:
-        """Of the records that came since it was last asked, in ms."""
+        """Yields the latencies in ms of the records since the last call."""
         with self._lock:
             ages, self._ages = self._ages, []
         if ages:

@@ -1,4 +1,4 @@
-"""What a soak found: for each measure whether it stayed flat, as JSON, plots and Markdown."""
+"""The report of a soak, as JSON, plots and Markdown: whether each measure stayed flat."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.soak_samples import Sample
 
 @dataclass(frozen=True)
 class Measure:
-    """Something that must not grow: by no more than a share of what it was, and an amount on top."""
+    """A measure that may grow by a share of its first value plus an amount, and no more."""
 
     key: str
     name: str
@@ -75,7 +75,7 @@ class Finding:
 
 
 def findings(samples: Sequence[Sample]) -> list[Finding]:
-    """One for each measure; a measure that was never seen has not been shown to be flat, and is an error."""
+    """Returns one finding for each measure; raises ValueError for a measure without values."""
     quarter = len(samples) // 4
     found = []
     for measure in MEASURES:
@@ -90,24 +90,24 @@ def findings(samples: Sequence[Sample]) -> list[Finding]:
 
 
 def markdown(about: dict[str, Any], found: Sequence[Finding], problems: Sequence[str]) -> str:
-    """The report."""
+    """Formats the report."""
     lines = ["# Soak", "", about["machine"], "", about["sentence"], ""]
     lines += [
-        "Medians of the second and of the last quarter of the run. Flat: the last is at most as large as allowed.",
+        "Medians of the second and of the last quarter of the run. Flat: the last one is within its limit.",
         "",
     ]
     lines += ["| measure | second quarter | last quarter | allowed | |", "|---|---|---|---|---|"]
     for each in found:
         figures = f"{each.before:,.1f} | {each.after:,.1f} | {each.most:,.1f}"
         lines.append(f"| {each.measure.name} | {figures} | {'flat' if each.is_flat else '**grows**'} |")
-    lines += ["", "Viewers and swaps: " + ("no complaint." if not problems else f"{len(problems)} complaints."), ""]
+    lines += ["", "Viewers and swaps: " + ("no problems." if not problems else f"{len(problems)} problems."), ""]
     lines += [f"- {problem}" for problem in problems[:20]]
     lines += [f"![{name}]({name}.png)" for name in PLOTS]
     return "\n".join(lines) + "\n"
 
 
 def plot(samples: Sequence[Sample], swaps: Sequence[float], folder: Path) -> None:
-    """One picture for each group of measures; grey lines are swaps."""
+    """Plots each group of measures; grey lines are swaps."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -130,7 +130,7 @@ def plot(samples: Sequence[Sample], swaps: Sequence[float], folder: Path) -> Non
 def write(
     folder: Path, about: dict[str, Any], samples: Sequence[Sample], swaps: Sequence[float], problems: Sequence[str]
 ) -> bool:
-    """Writes all of it; whether everything was flat and nobody complained."""
+    """Writes the report, and returns whether everything was flat and there were no problems."""
     found = findings(samples)
     folder.mkdir(parents=True, exist_ok=True)
     rounded = [{key: round(value, 2) for key, value in sample.items()} for sample in samples]

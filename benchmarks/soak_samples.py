@@ -1,4 +1,4 @@
-"""What a soak looks at every few seconds: memory, threads and files of each process, topics, folders, the heap."""
+"""Samples of a soak: memory, threads and files of each process, topics, folders, and the heap."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from benchmarks.machine import children
 from confluent_kafka.admin import AdminClient
 
 from evertable.install.java import find_java
@@ -21,30 +22,21 @@ _HEAP = re.compile(r"Pause Full.*?\d+M->(\d+)M\(\d+M\)")
 
 
 def processes(serve: int, broker: int) -> dict[str, int]:
-    """The processes by what they are; Spark's JVM is below its driver program, which is below the server."""
+    """Finds the processes by name; Spark's JVM is a child of the driver program, which is a child of the server."""
     found = {"serve": serve, "broker": broker}
     for name, owner, sign in (
         ("driver", "serve", b"evertable.engine.child"),
         ("spark", "driver", b"org.apache.spark."),
     ):
-        for pid in _below(found.get(owner, 0)):
+        for pid in children(found.get(owner, 0)):
             with suppress(OSError):  # it has just ended
                 if sign in Path(f"/proc/{pid}/cmdline").read_bytes():
                     found[name] = pid
     return found
 
 
-def _below(pid: int) -> list[int]:
-    """The processes that it has started itself; not those below, for a JVM has many that end at once."""
-    found: list[int] = []
-    for children in Path(f"/proc/{pid}/task").glob("*/children"):
-        with suppress(OSError):  # a thread that has just ended
-            found += map(int, children.read_text().split())
-    return found
-
-
 def of_process(pid: int) -> Iterator[tuple[str, float]]:
-    """Its figures, by name; none if it is gone."""
+    """Yields the figures of a process; none if it has ended."""
     with suppress(OSError):
         status = Path(f"/proc/{pid}/status").read_text()
         yield "rss_mib", int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE / MIB
@@ -55,7 +47,7 @@ def of_process(pid: int) -> Iterator[tuple[str, float]]:
 
 
 def _open_files(pid: int) -> Iterator[str]:
-    """What each of its file descriptors refers to."""
+    """Yields the targets of all file descriptors."""
     for descriptor in Path(f"/proc/{pid}/fd").iterdir():
         try:
             yield str(descriptor.readlink())
@@ -64,9 +56,9 @@ def _open_files(pid: int) -> Iterator[str]:
 
 
 def of_folder(folder: Path) -> Iterator[tuple[str, float]]:
-    """The size and number of the files below it."""
+    """Yields the size and number of the files in a folder."""
     size = count = 0
-    for parent, _, names in os.walk(folder):  # which skips folders that are deleted meanwhile
+    for parent, _, names in os.walk(folder):  # skips folders that are deleted meanwhile
         for name in names:
             with suppress(OSError):
                 size, count = size + Path(parent, name).stat().st_size, count + 1
@@ -75,13 +67,13 @@ def of_folder(folder: Path) -> Iterator[tuple[str, float]]:
 
 
 def heap_after_gc(log: Path) -> float | None:
-    """What the last full collection of Spark's heap has left, in MiB; others leave what is no longer used, too."""
+    """Returns the size of Spark's heap after the last full collection, in MiB; after others it holds garbage."""
     left = _HEAP.findall(log.read_text(errors="replace")) if log.exists() else []
     return float(left[-1]) if left else None
 
 
 class Sampler:
-    """Looks at everything once."""
+    """Takes samples of everything."""
 
     def __init__(self, serve: int, broker: int, bootstrap: str, folders: Mapping[str, Path], gc_log: Path) -> None:
         self._serve, self._broker = serve, broker
@@ -90,12 +82,12 @@ class Sampler:
         self._gc_log = gc_log
 
     def collect(self) -> None:
-        """Has Spark's heap collected in full, which takes it a moment; needs a JDK."""
+        """Runs a full collection of Spark's heap; requires a JDK."""
         spark = processes(self._serve, self._broker).get("spark")
         command = [str(find_java().home / "bin" / "jcmd"), str(spark), "GC.run"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=60)
 
-    def look(self) -> Sample:
+    def sample(self) -> Sample:
         sample: Sample = {}
         for name, pid in processes(self._serve, self._broker).items():
             sample |= {f"{name}_{what}": value for what, value in of_process(pid)}

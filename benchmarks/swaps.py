@@ -1,7 +1,7 @@
-"""How long swaps, rollbacks and restarts take, and what a swap costs those who watch: ``python -m benchmarks.swaps``.
+"""The time of swaps, rollbacks and restarts, and the cost of a swap for viewers: ``python -m benchmarks.swaps``.
 
-A real broker, ``evertable serve`` in a process of its own, and a viewer on a socket in this one. A swap is measured
-from the POST to the viewer's first page of the new wiring.
+A real broker, ``evertable serve`` as a separate process, and a viewer in this one. A swap is measured from the POST to
+the viewer's first page of the new wiring.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ LARGE = (100_000, 1_000_000)
 ROUNDS = 5
 ROLLBACKS = 20
 COMMITTED_S = 35.0
-"""After this long, an epoch and more, all that was read is committed."""
+"""More than an epoch, after which everything that was read is committed."""
 BEFORE_S = (10.0, 17.5, 25.0, 32.5)
-"""How long the live generation has been live when another begins to warm: all over its epoch of 30 s."""
+"""The age of the live generation when another one starts to warm: at several points of its epoch of 30 s."""
 RATE = 20
 
 Pair = tuple[str, str]
 
 
 def next_publication(socket: ClientConnection, after: int) -> int:
-    """The publication of the first page that is newer."""
+    """Waits for the first page of a later publication, and returns that."""
     while True:
         frame = json.loads(socket.recv())
         if frame["type"] == "page" and frame["publication"] > after:
@@ -48,7 +48,7 @@ def named(pair: Pair) -> dict[str, str]:
 
 
 def swaps(served: Served, pairs: list[Pair], what: str, budget: str, joins: tuple[str, ...] = ("left",)) -> None:
-    """Goes round the pairs, a few times."""
+    """Swaps between the pairs, several times."""
     took = []
     with viewer(served.url) as socket:
         seen = next_publication(socket, -1)
@@ -62,7 +62,7 @@ def swaps(served: Served, pairs: list[Pair], what: str, budget: str, joins: tupl
 
 
 def rollbacks(served: Served, pairs: list[Pair], what: str, budget: str) -> None:
-    """Back and forth between two generations that were both built before, by POST /api/rollback."""
+    """Rolls back and forth between two generations with POST /api/rollback."""
     took = []
     with viewer(served.url) as socket:
         seen = next_publication(socket, -1)
@@ -107,12 +107,12 @@ def while_warming(served: Served, bootstrap: str, pair: Pair) -> None:
     (calm, calm_95), (busy, busy_95) = (np.percentile(ages[phase], [50, 95]) for phase in ("before", "warming"))
     note("Evertable", "live p95 while another warms, ratio", busy_95 / calm_95, before=calm_95, warming=busy_95)
     print(f"\nRecords at {RATE}/s at a viewer: p50 {calm:.1f}, p95 {calm_95:.1f} ms; while a generation of 1.1M rows")
-    said = f"p50 {busy:.1f}, p95 {busy_95:.1f} ms, {busy_95 / calm_95:.1f} times (budget 5)"
-    print(f"warms ({len(ages['warming'])} records): {said}")
+    text = f"p50 {busy:.1f}, p95 {busy_95:.1f} ms, {busy_95 / calm_95:.1f} times (budget 5)"
+    print(f"warms ({len(ages['warming'])} records): {text}")
 
 
 def restart(served: Served, folder: Path, settings: dict[str, Any]) -> tuple[float, Served]:
-    """Seconds from the command to ready, and what was started."""
+    """Restarts the server; returns the seconds from the command to ready, and the new server."""
     served.stop()
     start = time.perf_counter()
     served = Served(folder, settings)
@@ -162,7 +162,7 @@ def main() -> None:
         note("Evertable", "restart s with 1.1M rows, right behind a swap", at_once)
         note("Evertable", "restart s with 1.1M rows", later)
         print(f"\nRestart with 1.1M rows: {later:.1f} s from the command to ready (budget 15);")
-        print(f"right behind a swap, of which nothing may be committed yet: {at_once:.1f} s")
+        print(f"right after a swap, before its first commit: {at_once:.1f} s")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
-"""How fast changes fold into tables, what they take, and what a page costs: ``python -m benchmarks.tables``.
+"""The speed of folding, the memory of tables, and the cost of a page: ``python -m benchmarks.tables``.
 
-Each join has a process of its own, so that its memory is all that this process got and did not have before: what malloc
-keeps counts, until ``malloc_trim`` and Arrow's own pool are told to give back what is free. Rates are of processor time
-on all threads; making the changes is not counted. A page is what the first viewer of a view costs: rows are taken from
-the table, made JSON, and put together as a frame.
+Each join runs in its own process, so that its memory is the growth of that process, with and without the free memory
+that malloc and Arrow's pool keep. Rates are per processor time on all threads, without that of making the changes. A
+page is the cost of the first viewer of a view: rows are taken from the table, encoded as JSON, and framed.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ PAGE, PAGES = 100, 500
 
 @dataclass(frozen=True)
 class Figures:
-    """What one join gave."""
+    """The figures of one join."""
 
     rows: int
     changes_per_s: float
@@ -47,12 +46,12 @@ class Figures:
     peak_mb: float
     counted_mb: float
     page_ms: tuple[float, float]
-    """Median and 95 %, of rows that follow each other from the middle."""
+    """Median and 95 %, of consecutive rows in the middle."""
     scattered_ms: tuple[float, float]
 
 
 def measured(join: JoinType) -> Figures:
-    """Folds and reads one join's tables; for a process that has done nothing else."""
+    """Folds and reads one join's tables, in a fresh process."""
     gc.collect()
     before = resident_mb()
     tables, spent = GenerationTables(LEFT, RIGHT, join), 0.0
@@ -83,7 +82,7 @@ def resident_mb() -> float:
 
 
 def give_back() -> None:
-    """Asks both allocators to return what is free."""
+    """Makes both allocators return free memory."""
     pa.default_memory_pool().release_unused()
     with suppress(OSError, AttributeError):  # another libc
         ctypes.CDLL("libc.so.6").malloc_trim(0)
@@ -100,7 +99,7 @@ def page_ms(table: JoinedTable, pages: list[Slots]) -> tuple[float, float]:
 
 
 def page(table: JoinedTable, slots: Slots) -> bytes:
-    """What the server does for the first viewer of a view; further ones get the same bytes."""
+    """Makes a page as the server does for the first viewer of a view."""
     with table.lock:
         extent = table.extent
         batch = table.take(slots, range(len(table.columns)))

@@ -1,4 +1,4 @@
-"""Topics to measure on: the users and accounts of the design, spread over many keys or on one hot key."""
+"""Topics for benchmarks: users and accounts, spread over many keys or on one hot key."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def account(key: str, i: int, sent_at: int = 0) -> bytes:
 
 
 def spread(bootstrap: str, users: int, accounts: int, name: str = "spread", called: str = "name") -> tuple[str, str]:
-    """Accounts that go round all users, whose names begin with ``called``."""
+    """Fills topics with accounts spread over all users, whose names begin with ``called``."""
     return _fill(
         bootstrap,
         name,
@@ -38,13 +38,13 @@ def spread(bootstrap: str, users: int, accounts: int, name: str = "spread", call
 
 
 def hot(bootstrap: str, users: int, accounts: int) -> tuple[str, str]:
-    """All rows on one key."""
+    """Fills topics with rows of a single key."""
     name = f"hot-{users}-{accounts}"
     return _fill(bootstrap, name, (user("hot", i) for i in range(users)), (account("hot", i) for i in range(accounts)))
 
 
 def odd(bootstrap: str, rows: int) -> dict[str, tuple[str, str]]:
-    """Rows that match nothing: good ones, each with a key of its own, rows without a key, and rejects."""
+    """Fills topics with rows that match nothing: good ones with distinct keys, some without a key, and rejects."""
     kinds: dict[str, Iterable[bytes]] = {
         "good rows": (user(f"u{i}", i) for i in range(rows)),
         "no key": (user(None, i) for i in range(rows)),
@@ -69,16 +69,16 @@ def config(bootstrap: str, users: str, accounts: str, join: JoinType, trigger: s
     )
 
 
-def paced_producer(bootstrap: str, topic: str) -> Producer:
-    """Sends each record at once, also the first: an idempotent one may wait half a second for an id before."""
+def immediate_producer(bootstrap: str, topic: str) -> Producer:
+    """Returns a connected producer that does not delay records; an idempotent one would delay the first."""
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0, "acks": "all"})
     producer.list_topics(topic, timeout=10)  # connects
     return producer
 
 
-def send_paced(bootstrap: str, topic: str, keys: int, messages: int, rate: float) -> None:
-    """Accounts stamped with the time they were sent, evenly paced."""
-    producer = paced_producer(bootstrap, topic)
+def send_evenly(bootstrap: str, topic: str, keys: int, messages: int, rate: float) -> None:
+    """Sends accounts with the current time at a steady rate."""
+    producer = immediate_producer(bootstrap, topic)
     begin = time.perf_counter()
     for i in range(messages):
         time.sleep(max(0.0, begin + i / rate - time.perf_counter()))
@@ -88,7 +88,7 @@ def send_paced(bootstrap: str, topic: str, keys: int, messages: int, rate: float
 
 
 def send_bad(bootstrap: str, topic: str) -> None:
-    """Records that are not JSON, and not of the columns' types."""
+    """Sends records that are not JSON or have values of wrong types."""
     producer = Producer({"bootstrap.servers": bootstrap})
     for value in (
         b"not JSON",
@@ -101,7 +101,7 @@ def send_bad(bootstrap: str, topic: str) -> None:
 
 @contextmanager
 def sending(bootstrap: str, topic: str, keys: int, messages: int, rate: float) -> Iterator[None]:
-    """The same in a process of its own, so that who measures does nothing else."""
+    """Sends accounts from a separate process, so that this one only measures."""
     arguments = [bootstrap, topic, str(keys), str(messages), str(rate)]
     sender = subprocess.Popen([sys.executable, "-m", "benchmarks.topics", *arguments])
     try:
@@ -131,4 +131,4 @@ def _fill(bootstrap: str, name: str, users: Iterable[bytes], accounts: Iterable[
 
 
 if __name__ == "__main__":
-    send_paced(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), float(sys.argv[5]))
+    send_evenly(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), float(sys.argv[5]))

@@ -1,4 +1,4 @@
-"""Viewers that cost little, so that thousands fit into one process beside the server that is measured."""
+"""Viewers that are cheap enough for thousands of them in one process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from evertable.protocol.frames import SUBPROTOCOL
 
-LOOK_INTO = 50  # one patch in so many is read for the age of its changes
+PARSE_EVERY = 50  # one patch in so many is parsed for the age of its changes
 AT_ONCE = 50  # connections being made
 MAX_FILES = 65_536
 PING, PONG = 0x89, 0x8A
@@ -24,18 +24,18 @@ Wanted = tuple[str, dict[str, Any]]
 
 @dataclass
 class Seen:
-    """What all viewers got."""
+    """What all viewers received."""
 
     frames: Counter[str] = field(default_factory=Counter)
     bytes: int = 0
     ages: list[float] = field(default_factory=list)
-    """Seconds from a change's birth to its arrival."""
+    """Seconds from a change to its arrival."""
     first_pages: list[float] = field(default_factory=list)
-    """Seconds from connecting to the page, of viewers that came."""
+    """Seconds from connecting to the first page."""
     arrivals: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
-    """When each subscription's first page of a publication came, by publication."""
+    """The arrivals of each subscription's first page, by publication."""
     lost: int = 0
-    """Sockets that ended though their viewer did not leave."""
+    """Sockets that ended before their viewer left."""
 
     def clear(self) -> None:
         self.frames.clear()
@@ -45,7 +45,7 @@ class Seen:
 
 
 class Viewer(asyncio.Protocol):
-    """One socket with a subscription to each wanted table; it counts frames and looks into some of them."""
+    """One socket with several subscriptions; it counts frames and parses some of them."""
 
     def __init__(self, host: str, wanted: Sequence[Wanted], seen: Seen) -> None:
         self._host, self._wanted, self._seen = host, wanted, seen
@@ -65,7 +65,7 @@ class Viewer(asyncio.Protocol):
         self._seen.lost += not self._left
 
     def leave(self) -> None:
-        """Ends the socket without a word, as a closed lid does."""
+        """Drops the socket without closing it, as a sleeping laptop does."""
         self._left = True
         self._transport.abort()
 
@@ -100,7 +100,7 @@ class Viewer(asyncio.Protocol):
         seen.bytes += len(frame)
         if kind == "page":
             self._take_page(frame)
-        elif kind == "patch" and seen.frames["patch"] % LOOK_INTO == 0:
+        elif kind == "patch" and seen.frames["patch"] % PARSE_EVERY == 0:
             seen.ages += _age(json.loads(frame))
         elif kind == "error":
             raise RuntimeError(frame.decode())
@@ -117,7 +117,7 @@ class Viewer(asyncio.Protocol):
 
 
 def _age(patch: dict[str, Any]) -> list[float]:
-    """How old the newest balance is that the patch brings: accounts are born with their time as the balance."""
+    """Returns the age of the newest balance in a patch, which is the time of its account."""
     now = time.time()
     values = [value for _, _, value in patch.get("cells", ())]
     values += [value for _, _, rows in patch.get("splice", ()) for row in rows for value in row]
@@ -126,7 +126,7 @@ def _age(patch: dict[str, Any]) -> list[float]:
 
 
 def _frame_size(buffer: bytearray) -> tuple[int, int] | None:
-    """Bytes of the head and of the body, if they are known yet."""
+    """Returns the bytes of head and body, None while they are unknown."""
     if len(buffer) < 2:
         return None
     short = buffer[1]
@@ -137,7 +137,7 @@ def _frame_size(buffer: bytearray) -> tuple[int, int] | None:
 
 
 async def connect(url: str, wanted: Sequence[Sequence[Wanted]], seen: Seen) -> list[Viewer]:
-    """A viewer for each entry."""
+    """Connects a viewer for each entry."""
     host, port = url.removeprefix("http://").split(":")
     loop = asyncio.get_running_loop()
     made: list[Viewer] = []
@@ -151,7 +151,7 @@ async def connect(url: str, wanted: Sequence[Sequence[Wanted]], seen: Seen) -> l
 
 
 def allow_many_files() -> None:
-    """As many sockets as this user may open."""
+    """Raises the limit of open files as far as this user may."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = MAX_FILES if hard == resource.RLIM_INFINITY else min(hard, MAX_FILES)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))

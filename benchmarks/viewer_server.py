@@ -1,6 +1,6 @@
-"""The server process of ``benchmarks.viewers``: tables, accounts that flow into them, and flips when it is told to.
+"""The server process of ``benchmarks.viewers``: tables, accounts that flow into them, and flips on request.
 
-Prints its address. A line of input is a flip to the other generation, answered with its times; ends with its input.
+Prints its address. For each line of input it flips to the other generation and prints the times; ends with its input.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from evertable.tables.table import Table
 
 
 class ServerProcess:
-    """The process, as whoever measures it sees it."""
+    """The process, seen from the benchmark."""
 
     def __init__(self, join: JoinType, accounts: int, touched: int, rate: int, generations: int = 1) -> None:
         options = [join, accounts, touched, rate, generations]
@@ -40,7 +40,7 @@ class ServerProcess:
         self.url = self._line()
 
     def flip(self) -> dict[str, float]:
-        """To the other generation; monotonic times, which all processes share."""
+        """Flips to the other generation, and returns monotonic times, which all processes share."""
         print(file=self._process.stdin, flush=True)
         times: dict[str, float] = json.loads(self._line())
         return times
@@ -60,14 +60,14 @@ class ServerProcess:
 
 
 class Flips:
-    """Publishes generations in turn, and notes when what happened."""
+    """Publishes generations in turn, and notes the times."""
 
     def __init__(self, catalog: Catalog, hub: Hub, generations: Sequence[dict[str, Table]]) -> None:
         self._catalog, self._hub, self._generations = catalog, hub, generations
         self._flipped: dict[int, float] = {}
-        catalog.listen(self._look)
+        catalog.listen(self._note)
 
-    def _look(self) -> None:
+    def _note(self) -> None:
         self._flipped.setdefault(self._catalog.current.number, time.monotonic())
 
     async def flip(self) -> dict[str, float]:
@@ -99,7 +99,7 @@ def serve(join: JoinType, accounts: int, touched: int, rate: int, generations: i
 
 
 def _flow(made: Sequence[GenerationTables], join: JoinType, touched: int, rate: int, first: int) -> None:
-    """New accounts into all generations: the lingering one runs on."""
+    """Folds new accounts into all generations, as a lingering one continues."""
     for batch in new_accounts(join, touched, rate, first):
         for tables in made:
             tables.fold(batch)

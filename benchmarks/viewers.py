@@ -1,10 +1,10 @@
-"""How many viewers one server serves, and how fast they see a flip: ``python -m benchmarks.viewers [--viewers 500]``.
+"""The cost of many viewers, and the time until they see a flip: ``python -m benchmarks.viewers [--viewers 500]``.
 
-One process is the server, another one holds the viewers' sockets. Both share this machine's cores: a server that has to
-wait for the other one looks slower than it is.
+One process is the server, another one holds the viewers' sockets. Both share this machine's cores, so the server may
+look slower than it is.
 
 - *Watching*: a natural join of 100,000 users, 1,000 changed rows a second. Printed are the server's processor time,
-  what viewers got, how old a change was when it reached one, and how soon those who came had a page.
+  what viewers received, the age of changes on arrival, and the time to the first page.
 - *Flips*: two generations of a left join, 1.1 million rows each, take turns under 200 viewers of two tables each, while
   accounts flow into both.
 """
@@ -33,14 +33,14 @@ COMING_S = 0.1
 
 @dataclass(frozen=True)
 class Scene:
-    """What viewers look at, and where changes happen: to random ones of the first ``touched`` users."""
+    """The views of viewers; changes happen to random ones of the first ``touched`` users."""
 
     name: str
     view: Callable[[int], dict[str, Any]]
     touched: int = 50_000
     table: str = "final_ui"
     leaving: float = 0.0
-    """Share of the viewers that are replaced in a second."""
+    """Share of the viewers that is replaced each second."""
 
     def wanted(self, number: int) -> list[Wanted]:
         return [(self.table, self.view(number))]
@@ -52,16 +52,16 @@ def own_page(number: int) -> dict[str, Any]:
 
 SCENES = (
     Scene("all on one page, every row of it changing", lambda i: {"limit": 100}, touched=100),
-    Scene("each on a page of its own", own_page),
+    Scene("each on a different page", own_page),
     Scene("all on one page, changes elsewhere", lambda i: {"limit": 100, "offset": 90_000}),
     Scene("newest accounts first", lambda i: {"limit": 100, "newestFirst": True}, table="accounts_ui"),
     Scene("20 sorted and filtered views", lambda i: {"sort": ["-balance"], "filter": f"age > {i % 20}"}),
-    Scene("a page of their own; a tenth leaves and comes each second", own_page, leaving=0.1),
+    Scene("each on a different page; a tenth replaced each second", own_page, leaving=0.1),
 )
 
 
 async def watch(scene: Scene, server: ServerProcess, viewers: int) -> str:
-    """A line of the table."""
+    """Returns a line of the table."""
     seen = Seen()
     there = await connect(server.url, [scene.wanted(i) for i in range(viewers)], seen)
     while seen.frames["page"] < viewers:
@@ -86,7 +86,7 @@ async def watch(scene: Scene, server: ServerProcess, viewers: int) -> str:
 
 
 async def come_and_go(scene: Scene, url: str, there: list[Viewer], seen: Seen) -> None:
-    """Every moment those who have been there longest leave, and as many others come."""
+    """Replaces the oldest viewers, several times a second."""
     each, number = round(len(there) * scene.leaving * COMING_S), 0
     while each:
         await asyncio.sleep(COMING_S)
@@ -116,9 +116,9 @@ def watching(scenes: Sequence[Scene], viewers: int, rate: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--viewers", type=int, default=500, help="who watch; 200 see the flips")
+    parser.add_argument("--viewers", type=int, default=500, help="of the watching part; flips have 200")
     parser.add_argument("--rate", type=int, default=1_000, help="changed rows a second")
-    parser.add_argument("--scene", help="only those that contain this text, such as 'flips'", default="")
+    parser.add_argument("--scene", help="only scenes with this text, such as 'flips'", default="")
     options = parser.parse_args()
     allow_many_files()
     print(description())

@@ -1,10 +1,10 @@
-"""How fast views are: the order of a large table by each type and by two keys, and filters over it, on one thread.
+"""The speed of sorts and filters over a large table, on one thread.
 
     .venv/bin/python -m benchmarks.views                    # a million rows, about two minutes
     .venv/bin/python -m benchmarks.views --rows 100000
 
-Beside each one a Python thread spins, as the server's event loop would; "pause" is the longest it was kept from
-running, in the best of the rounds: in others it may have been another program that had the core.
+A Python thread spins beside each one, in place of the server's event loop. "pause" is its longest wait in the best
+round; in other rounds another program may have used the core.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ FILTERS = [
 
 
 class Snapshot:
-    """Columns as a live table gives them."""
+    """Columns as those of a live table."""
 
     def __init__(self, columns: Mapping[str, pa.Array]) -> None:
         self.columns = tuple(Column.parse(name, TYPES[name]) for name in columns)
@@ -78,7 +78,7 @@ class Snapshot:
         return pa.table([self._arrays[i] for i in columns], [str(i) for i in columns]).take(slots).to_batches()[0]
 
 
-def made_up(rows: int) -> Snapshot:
+def generated(rows: int) -> Snapshot:
     random = np.random.default_rng(1)
     numbers, doubles = random.integers(-(2**63), 2**63 - 1, rows), random.normal(size=rows)
     cents = random.integers(0, 10**6, rows)
@@ -106,7 +106,7 @@ def made_up(rows: int) -> Snapshot:
 
 
 class Spinner:
-    """A Python thread that does nothing but run, and notes the longest time it could not."""
+    """A busy Python thread that records the longest time it could not run."""
 
     def __enter__(self) -> Spinner:
         self.longest_s = 0.0
@@ -128,7 +128,7 @@ class Spinner:
 
 
 def measure(work: Callable[[], Slots], rounds: int) -> tuple[float, float, int]:
-    """The least time alone, the least of the longest pauses of a thread beside it, and how many rows came out."""
+    """Returns the minimum time alone, the minimum of a second thread's longest pauses, and the number of rows."""
     times, pauses = [], []
     for _ in range(rounds):
         begin = time.perf_counter()
@@ -146,10 +146,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     wanted = parser.parse_args()
     print(machine.description())
-    snapshot = made_up(wanted.rows)
+    snapshot = generated(wanted.rows)
     print(f"\nOrders of {wanted.rows:,} rows; the best of {wanted.rounds} rounds")
     print("view                                                              ms   pause ms       rows")
-    views = [("(nothing: a pause of one's own)", None), *((" ".join(sort), View(sort=sort)) for sort in SORTS)]
+    views = [("(nothing, for comparison)", None), *((" ".join(sort), View(sort=sort)) for sort in SORTS)]
     views += [("-name, newest first", View(sort=("-name",), newest_first=True))]
     views += [(text, View(filter=text)) for text in FILTERS]
     views += [(f"name | {text}", View(sort=("name",), filter=text)) for text in ("double > 1", "double > 3")]

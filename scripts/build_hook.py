@@ -1,4 +1,4 @@
-"""Lets a wheel or an sdist be built only with the current join operator and web page inside it."""
+"""Rejects a wheel or sdist without the current join operator and web page."""
 
 import sys
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
-class AllInside(BuildHookInterface):
+class RequireArtifacts(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 - hatchling's signature
         if version == "editable":  # made before the operator is compiled and the page built
             return
@@ -17,7 +17,7 @@ class AllInside(BuildHookInterface):
 
         if not made_from(JAR, SOURCES):
             sys.exit(f"{JAR.relative_to(root)} is missing or not of this jvm/src: run scripts/setup, then build again.")
-        if (root / "web").is_dir():  # an sdist has it too
+        if (root / "web").is_dir():  # also in an sdist
             sys.path.insert(0, str(root / "scripts"))
             import web
 

@@ -20,7 +20,7 @@ Graph = Mapping[str, set[str]]
 
 
 def import_graph() -> dict[str, set[str]]:
-    """Every package or top-level module, with those that it imports."""
+    """Returns every package or top-level module with its imports."""
     graph: dict[str, set[str]] = {}
     for path in SOURCE.rglob("*.py"):
         name = path.relative_to(SOURCE).parts[0].removesuffix(".py")
@@ -30,13 +30,13 @@ def import_graph() -> dict[str, set[str]]:
 
 
 def bottom_up(graph: Graph) -> list[str]:
-    """All names, each behind those that it imports; CycleError if there is no such order."""
+    """Sorts the names, each after its imports; raises CycleError if there is no such order."""
     sorter = TopologicalSorter({name: sorted(graph[name]) for name in sorted(graph)})
     return list(sorter.static_order())
 
 
 def direct(graph: Graph) -> dict[str, set[str]]:
-    """The graph without arrows that follow from others."""
+    """Returns the graph without implied arrows."""
     reach: dict[str, set[str]] = {}
     for name in bottom_up(graph):
         reach[name] = set(graph[name]).union(*(reach[other] for other in graph[name]))

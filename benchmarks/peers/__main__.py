@@ -1,8 +1,8 @@
-"""Evertable and its peers on the same topics and machine, taking turns: ``python -m benchmarks.peers``.
+"""Evertable and its peers take turns on the same topics and machine: ``python -m benchmarks.peers``.
 
 Each turn is a fresh process: a first catch-up (cold), memory, a second one over other topics of the same size, a third
-one over the first topics (warm), then records at two rates on their way to a remote viewer, and a while without any.
-Only one system runs at a time.
+one over the first topics (warm), then records at two rates to a remote viewer, and a while without any. Only one system
+runs at a time.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from evertable.broker import EmbeddedBroker
 from evertable.config import JoinType
 
 RATES = {20: 1.0, 1_000: 0.25}
-"""Records a second, and for what share of the time; what is sent stays in the topics, so it should not be much."""
+"""Records a second, and the share of the time; the records stay in the topics, so they should be few."""
 SECONDS = 31.0
-"""An epoch and more, so that Evertable commits while it is looked at."""
+"""More than an epoch, so that Evertable commits during the measurement."""
 IDLE_S = 5.0
 AFTER_BAD = 40
 TINY = Rows(10, 100)
@@ -71,7 +71,7 @@ def main() -> None:
 
 
 class Filled:
-    """Topics of each size, twice, filled when they are first wanted."""
+    """Two pairs of topics of each size, filled on first use."""
 
     def __init__(self, bootstrap: str) -> None:
         self._bootstrap = bootstrap
@@ -86,7 +86,7 @@ class Filled:
 
 
 def turn(systems: list[Callable[[], System]], number: int) -> Iterator[Callable[[], System]]:
-    """Another one first in each round."""
+    """Yields the systems, in each round with another one first."""
     at = number % len(systems)
     yield from systems[at:] + systems[:at]
 
@@ -96,7 +96,7 @@ def rows_of(accounts: int) -> Rows:
 
 
 def catch_up(system: System, pair: Pair, join: str, accounts: int, number: int, kind: str) -> float:
-    """Rows a second, and the memory that all of it takes then."""
+    """Measures a catch-up in rows a second, and the memory after it."""
     rows, spent = rows_of(accounts), machine.Spent(system.pid)
     took = system.build(pair, join, rows)
     cores = spent.cores
@@ -115,13 +115,13 @@ def catch_up(system: System, pair: Pair, join: str, accounts: int, number: int, 
 
 
 def measure(system: System, pairs: tuple[Pair, Pair], join: str, accounts: int, seconds: float, number: int) -> None:
-    """A catch-up to warm up and a warm one, records at each rate, and a while without any."""
+    """Measures two catch-ups, records at each rate, and an idle time."""
     pair, other = pairs
     catch_up(system, other, join, accounts, number, "warming")
     catch_up(system, pair, join, accounts, number, "warm")
     about: dict[str, object] = {"join": join, "accounts": accounts, "round": number}
     note(system.name, "memory MB, root process at most", machine.memory_mb(system.pid, "VmHWM"), **about)
-    said = ""
+    text = ""
     for rate, share in RATES.items():
         messages = round(seconds * share * rate)
         spent = machine.Spent(system.pid)
@@ -129,20 +129,23 @@ def measure(system: System, pairs: tuple[Pair, Pair], join: str, accounts: int, 
         cores = spent.cores
         note(system.name, f"ms at {rate}/s", ages, **about, cores=cores, missing=messages - len(ages))
         parts = " ".join(f"{part:7.1f}" for part in np.percentile(ages, [50, 95, 99]))
-        said += f" {rate:5}/s {parts} ms, {cores:.2f} cores;"
+        text += f" {rate:5}/s {parts} ms, {cores:.2f} cores;"
     spent = machine.Spent(system.pid)
     time.sleep(IDLE_S)
     idle = spent.cores
     note(system.name, "idle cores", idle, **about)
-    print(f"{system.name:19} {join:8} {accounts:9,}{said} idle {idle:.2f}", flush=True)
+    print(f"{system.name:19} {join:8} {accounts:9,}{text} idle {idle:.2f}", flush=True)
 
 
 def swaps(systems: list[Callable[[], System]], bootstrap: str, rounds: int) -> None:
-    print("\nA swap of 100,000 rows: seconds until an open viewer sees the new topics, until any does, until all of")
-    print("their rows are there, and how long that viewer had no row, an error or only some of the rows")
+    print("\nA swap of 100,000 rows: seconds until an open viewer sees the new topics, until any viewer does, until")
+    print("all of their rows are shown, and how long that viewer had no row, an error or only some of the rows")
     for system in systems:
         with system() as running:
-            own, counts = time.time_ns(), (SWAPPED.users, SWAPPED.accounts)  # bad records come in the end
+            own, counts = (
+                time.time_ns(),
+                (SWAPPED.users, SWAPPED.accounts),
+            )  # bad records are sent at the end
             pairs = {
                 called: topics.spread(bootstrap, *counts, f"swap-{called}-{own}", called) for called in ("one", "two")
             }
@@ -162,7 +165,7 @@ def swaps(systems: list[Callable[[], System]], bootstrap: str, rounds: int) -> N
 
 
 def survive(system: System, bootstrap: str, topic: str) -> None:
-    """Three bad records, then good ones: how many of these are seen."""
+    """Sends three bad records, then good ones, and counts those that are seen."""
     topics.send_bad(bootstrap, topic)
     try:
         seen = len(system.latencies(topic, "left", AFTER_BAD, 20))

@@ -1,7 +1,7 @@
-"""A remote viewer of a Deephaven server, in Deephaven's environment: says how old each record was when it came.
+"""A remote viewer of a Deephaven server, in Deephaven's environment.
 
-``at_deephaven.py PORT latency MESSAGES`` does so, once it has said that it is ready.
-``at_deephaven.py PORT follow CALLED`` says what an open viewer, and one that opens the name again, see of a swap.
+``at_deephaven.py PORT latency MESSAGES`` prints a line when it is ready, then the age of each record on arrival.
+``at_deephaven.py PORT follow CALLED`` prints what an open viewer, and one that reopens the name, see of a swap.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from pydeephaven_ticking.table_listener import TableListener, TableUpdate, liste
 
 SILENCE_S = 5.0
 PATIENCE = 4
-"""After this long without a record, none is waited for any more; so many times as long for the first one."""
+"""How many times ``SILENCE_S`` the first record may take; others are not awaited longer than once."""
 
 
-def say(**what: object) -> None:
+def respond(**what: object) -> None:
     print(json.dumps(what), flush=True)
 
 
@@ -34,14 +34,14 @@ class Listener(TableListener):
 
 
 def changed(update: TableUpdate, column: str) -> Iterator[Any]:
-    """What a column shows in rows that are new or other than before; nulls left out."""
+    """Yields the values of a column in added and modified rows, without nulls."""
     for rows in (update.added(column), update.modified(column)):
         if column in rows:
             yield from (value for value in rows[column].to_pylist() if value is not None)
 
 
 def latency(session: Session, messages: int) -> None:
-    """Of rows that are added or modified; the server filters, so that the viewer holds only what came since now."""
+    """Measures added and modified rows; a filter at the server keeps older rows away from the viewer."""
     begin, done, ages = time.time_ns(), threading.Event(), list[float]()
 
     def on_update(update: TableUpdate) -> None:
@@ -53,19 +53,19 @@ def latency(session: Session, messages: int) -> None:
     table = session.open_table("final_ui").view(["name", "balance", "sentAt"]).where(f"sentAt >= {begin}L")
     handle = listen(table, Listener(on_update))
     handle.start()
-    say(ready=True)
+    respond(ready=True)
     seen, silences = 0, 0
     while not done.wait(SILENCE_S) and silences < (1 if ages else PATIENCE):
         silences = 0 if seen < len(ages) else silences + 1
         seen = len(ages)
     handle.stop()
-    say(ages=ages)
+    respond(ages=ages)
 
 
 def follow(session: Session, called: str) -> None:
-    """When the first rows of new topics show on the first page of a viewer that stays, and of one that opens it again.
+    """Reports when the first rows of new topics reach a viewer that stays, and one that reopens the table.
 
-    Standard input says ``again`` when the name was bound anew, and ``end`` a while after the new rows were all there.
+    Standard input has ``again`` when the name was rebound, and ``end`` a while after all new rows are shown.
     """
     handles = []
 
@@ -81,7 +81,7 @@ def follow(session: Session, called: str) -> None:
     stayed: dict[str, float] = {}
     again: dict[str, float] = {}
     watch(stayed)
-    say(ready=True)
+    respond(ready=True)
     for line in sys.stdin:
         if line.strip() == "end":
             break
@@ -89,7 +89,7 @@ def follow(session: Session, called: str) -> None:
         watch(again)
     for handle in handles:
         handle.stop()
-    say(stayed=stayed, again=again)
+    respond(stayed=stayed, again=again)
 
 
 def main() -> None:

@@ -1,9 +1,8 @@
-"""Deephaven, in an environment of its own: a server process, and for each measure a remote viewer process."""
+"""Deephaven in its own environment: a server process, and a remote viewer process for each measurement."""
 
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import tempfile
 import threading
@@ -18,13 +17,15 @@ from benchmarks import topics
 from benchmarks.peers.evertable import KEYS
 from benchmarks.peers.system import NoAnswerError, Pair, Rows, SwapSeen
 
+from evertable.broker import ports
+
 HERE = Path(__file__).parent
 PYTHON = HERE.parents[1] / ".venv-peers" / "deephaven" / "bin" / "python"
 HEAP = "8g"
 ANSWER_S = 60.0
-"""A viewer that says nothing for so long, though all was sent, sees nothing: the table that it looks at has failed."""
+"""A viewer that is silent for so long after everything was sent sees nothing: its table has failed."""
 STAYS_S = 3.0
-"""How long an open viewer is given to see new topics after all of their rows were there."""
+"""How long an open viewer may take to see new topics after all of their rows are shown."""
 
 
 class Deephaven:
@@ -35,7 +36,7 @@ class Deephaven:
 
     def __enter__(self) -> Self:
         self._log = tempfile.TemporaryFile("w+")
-        self._port = _free_port()
+        self._port = ports.choose("127.0.0.1")
         arguments = [str(self._port), str(self._cycle_ms), self._bootstrap, HEAP]
         self._process = self._run("in_deephaven.py", *arguments)
         self._answer(self._process)
@@ -44,7 +45,7 @@ class Deephaven:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._process.kill()  # its Kafka consumers do not end otherwise
+        self._process.kill()  # its Kafka consumers would not end
         self._process.wait()
         self._log.close()
 
@@ -53,7 +54,7 @@ class Deephaven:
         return self._process.pid
 
     def build(self, pair: Pair, join: str, rows: Rows) -> float:
-        self._order(pair, join, rows)
+        self._request(pair, join, rows)
         self._answer(self._process)
         return float(self._answer(self._process)["seconds"])
 
@@ -67,12 +68,12 @@ class Deephaven:
     def swap(self, pair: Pair, called: str, rows: Rows) -> SwapSeen:
         with self._viewer("follow", called) as viewer:
             begin = time.time()
-            self._order(pair, "left", rows)
+            self._request(pair, "left", rows)
             self._answer(self._process)
-            _tell(viewer, "again")
+            _send(viewer, "again")
             complete = self._answer(self._process)["complete"]
             time.sleep(STAYS_S)
-            _tell(viewer, "end")
+            _send(viewer, "end")
             seen = self._answer(viewer)
         stayed, again = seen["stayed"], seen["again"]
         return SwapSeen(
@@ -82,9 +83,9 @@ class Deephaven:
             max(complete, again["first_new"]) - again["opened"],
         )
 
-    def _order(self, pair: Pair, join: str, rows: Rows) -> None:
+    def _request(self, pair: Pair, join: str, rows: Rows) -> None:
         counts = [rows.users, rows.accounts, rows.joined(join)]
-        _tell(self._process, json.dumps({"users": pair[0], "accounts": pair[1], "join": join, "rows": counts}))
+        _send(self._process, json.dumps({"users": pair[0], "accounts": pair[1], "join": join, "rows": counts}))
 
     @contextmanager
     def _viewer(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
@@ -103,18 +104,18 @@ class Deephaven:
         return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=self._log, text=True)
 
     def _answer(self, process: subprocess.Popen[str]) -> dict[str, Any]:
-        """The next line that is one of ours; Deephaven prints others."""
+        """Reads the next line of JSON; Deephaven prints other lines, too."""
         for line in process.stdout or ():
             if line.startswith("{"):
                 answer: dict[str, Any] = json.loads(line)
                 return answer
         self._log.seek(0)
-        raise NoAnswerError(f"Deephaven says nothing more: {self._log.read()[-2000:].strip()}")
+        raise NoAnswerError(f"Deephaven ended: {self._log.read()[-2000:].strip()}")
 
 
 @contextmanager
 def _limit(process: subprocess.Popen[str], seconds: float) -> Iterator[None]:
-    """Ends the process if this takes longer."""
+    """Kills the process if the block takes longer."""
     timer = threading.Timer(seconds, process.kill)
     timer.start()
     try:
@@ -123,14 +124,8 @@ def _limit(process: subprocess.Popen[str], seconds: float) -> Iterator[None]:
         timer.cancel()
 
 
-def _tell(process: subprocess.Popen[str], line: str) -> None:
+def _send(process: subprocess.Popen[str], line: str) -> None:
     pipe: IO[str] | None = process.stdin
     if pipe is not None:
         pipe.write(line + "\n")
         pipe.flush()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

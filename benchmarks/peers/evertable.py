@@ -1,4 +1,4 @@
-"""Evertable, as users run it: ``evertable serve``, swapped by POST, watched over a WebSocket."""
+"""Evertable as users run it: ``evertable serve``, POST for swaps, and a WebSocket viewer."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from websockets.sync.client import ClientConnection
 COLUMNS = ["name", "balance", "sentAt"]
 STAMP = COLUMNS.index("sentAt")
 KEYS = 1_000
-"""Records go round so many users: with a natural join those on the viewer's page."""
+"""Records are spread over so many users, with a natural join those on the viewer's page."""
 SILENCE_S = 5.0
-"""After this long without a frame, what has not come was overtaken by newer records of its user, and never shown."""
+"""After this long without a frame, missing records were replaced by newer ones of the same user."""
 
 
 class Evertable:
@@ -61,7 +61,7 @@ class Evertable:
         with viewer(self._served.url, limit=1) as socket:
             seen = _page(socket)["publication"]
             begin = time.perf_counter()
-            self._order(pair, join)
+            self._request(pair, join)
             while (page := _page(socket))["publication"] == seen or page["total"] < rows.joined(join):
                 pass
             return time.perf_counter() - begin
@@ -84,12 +84,12 @@ class Evertable:
         return ages
 
     def swap(self, pair: Pair, called: str, rows: Rows) -> SwapSeen:
-        """The viewer stays. It had nothing from a page without rows, or with some only, to the next one."""
+        """The viewer stays open. It has nothing while its page has no rows, or only some."""
         nothing, since, first = 0.0, 0.0, 0.0
         with viewer(self._served.url, columns=["name"], limit=100) as socket:
             _page(socket)
             begin = time.perf_counter()
-            self._order(pair, "left")
+            self._request(pair, "left")
             while True:
                 page = _page(socket)
                 now = time.perf_counter()
@@ -100,28 +100,28 @@ class Evertable:
                 if is_new and page["total"] >= rows.accounts:
                     return SwapSeen(first, first, now - begin, nothing)
 
-    def _order(self, pair: Pair, join: str) -> None:
+    def _request(self, pair: Pair, join: str) -> None:
         message = {"usersTopic": pair[0], "accountsTopic": pair[1], "joinType": join}
         self._served.http.post("/api/control", json=message).raise_for_status()
 
 
 def newest(join: str) -> dict[str, Any]:
-    """A view that shows each record which is sent: as a new row on top, or in one of the first rows."""
+    """Returns a view that shows each record: as a new row on top, or in one of the first rows."""
     return {"columns": COLUMNS, "limit": 2 * KEYS, "newestFirst": join != "natural"}
 
 
 def _page(socket: ClientConnection) -> dict[str, Any]:
-    """The next whole page; an error is not to be expected, and ends the run."""
+    """Waits for the next page; raises on an error frame."""
     while True:
         frame: dict[str, Any] = json.loads(socket.recv(600))
         if frame["type"] == "page":
             return frame
         if frame["type"] == "error":
-            raise RuntimeError(f"the viewer was told: {frame}")
+            raise RuntimeError(f"error frame: {frame}")
 
 
 def stamps(frame: dict[str, Any]) -> Iterator[int]:
-    """When the records in a page, or new in a patch, were sent."""
+    """Yields the times when the records of a page or patch were sent."""
     for row in frame.get("rows", ()):
         yield int(row[STAMP] or 0)
     for _, _, put in frame.get("splice", ()):

@@ -1,9 +1,8 @@
-"""A Deephaven server that joins two topics; runs in an environment of its own and is told what to do, a line at a time.
+"""A Deephaven server that joins two topics; runs in its own environment, with a request on each line of input.
 
     {"users": TOPIC, "accounts": TOPIC, "join": JOIN, "rows": [USERS, ACCOUNTS, JOINED]}
 
-binds ``final_ui`` to a new join of these topics at once, as one would at its console, and answers when all rows are
-there.
+binds ``final_ui`` to a new join of these topics, as its console would, and prints a line when all rows are shown.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ server = Server(
     jvm_args=[
         f"-Xmx{HEAP}",
         f"-DPeriodicUpdateGraph.targetCycleDurationMillis={CYCLE_MS}",
-        f"-Dbarrage.minUpdateInterval={CYCLE_MS}",  # of what remote viewers are sent; a second by default
+        f"-Dbarrage.minUpdateInterval={CYCLE_MS}",  # between updates of remote viewers; a second by default
         "-DAuthHandlers=io.deephaven.auth.AnonymousAuthenticationHandler",
     ],
 )

@@ -1,7 +1,7 @@
-"""Flink joins two topics into a third, in an environment of its own.
+"""Flink joins two topics into a third, in its own environment.
 
-``in_flink.py BOOTSTRAP USERS ACCOUNTS OUTPUT CONNECTOR WARM_UPS`` joins them so many times before, into the topic
-OUTPUT-before, for its JVM to be warm.
+``in_flink.py BOOTSTRAP USERS ACCOUNTS OUTPUT CONNECTOR WARM_UPS`` first joins them WARM_UPS times into the topic
+OUTPUT-before, to warm up its JVM.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ for name, value in {
 
 def topic(name: str, columns: str, **options: str) -> None:
     options = {"topic": name, "properties.bootstrap.servers": bootstrap, "format": "json", **options}
-    said = ", ".join(f"'{option}' = '{value}'" for option, value in {"connector": "kafka", **options}.items())
-    table.execute_sql(f"CREATE TABLE `{name}` ({columns}) WITH ({said})")
+    listed = ", ".join(f"'{option}' = '{value}'" for option, value in {"connector": "kafka", **options}.items())
+    table.execute_sql(f"CREATE TABLE `{name}` ({columns}) WITH ({listed})")
 
 
 def join(into: str, hint: str = "") -> None:

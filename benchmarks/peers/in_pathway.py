@@ -1,4 +1,4 @@
-"""Pathway joins two topics into a third; runs in an environment of its own: BOOTSTRAP USERS ACCOUNTS OUTPUT."""
+"""Pathway joins two topics into a third; in its own environment: BOOTSTRAP USERS ACCOUNTS OUTPUT."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is compared: a system that joins two topics and shows the result to viewers elsewhere."""
+"""The interface of compared systems, which join two topics and show the result to remote viewers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ Pair = tuple[str, str]
 
 
 class NoAnswerError(Exception):
-    """A system, or its viewer, has ended or says nothing any more."""
+    """A system or its viewer has ended or does not respond."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """How many there are on each side; each account belongs to one user, each user has some."""
+    """The numbers of rows; each account belongs to one user, each user has some."""
 
     users: int
     accounts: int
@@ -27,14 +27,14 @@ class Rows:
 
 @dataclass(frozen=True)
 class SwapSeen:
-    """What viewers saw of a swap, in seconds from the order to swap."""
+    """What viewers saw of a swap, in seconds from the request."""
 
     open_viewer_s: float | None
-    """Until one who just stayed saw the new topics; None if never."""
+    """Until an open viewer saw the new topics; None if never."""
     any_viewer_s: float
-    """Until one who did what it takes, such as opening the name again, saw the first of their rows."""
+    """Until a viewer that reopens the table, if necessary, saw the first new row."""
     complete_s: float
-    """Until all rows of the new topics were there to be seen."""
+    """Until all rows of the new topics were shown."""
     nothing_s: float
     """How long that viewer had no row, an error, or only some of the rows."""
 
@@ -53,10 +53,10 @@ class System(Protocol):
         """The root of its processes."""
 
     def build(self, pair: Pair, join: str, rows: Rows) -> float:
-        """Joins these topics under the public name, and says after how many seconds all of it was there."""
+        """Joins these topics under the public name, and returns the seconds until all rows were shown."""
 
     def latencies(self, topic: str, join: str, messages: int, rate: float) -> list[float]:
-        """Milliseconds from before a record of ``topic`` was sent until a remote viewer had it, for each record."""
+        """Sends records to ``topic``, and returns the milliseconds until a remote viewer had each of them."""
 
     def swap(self, pair: Pair, called: str, rows: Rows) -> SwapSeen:
-        """Points the name at these topics, whose users' names begin with ``called``, while viewers watch."""
+        """Swaps to these topics, whose users' names begin with ``called``, while viewers watch."""

@@ -1,4 +1,4 @@
-"""The soak's verdict: what grows is told from what only goes up and down."""
+"""The soak's report distinguishes growth from fluctuation."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from benchmarks.soak_samples import heap_after_gc, of_folder
 
 
 def samples(**growing: float) -> list[dict[str, float]]:
-    """40 of them that go up and down between 100 and 200, but for those that grow by as much as is said each time."""
+    """Makes 40 samples that alternate between 100 and 200, except for measures that grow by a step each time."""
     steady = [{"minute": i / 12, **{m.key: 100.0 + 100 * (i % 2) for m in MEASURES}} for i in range(40)]
     return [{**each, **{key: 100 + i * step for key, step in growing.items()}} for i, each in enumerate(steady)]
 
 
-def test_what_goes_up_and_down_is_flat_and_what_grows_is_not() -> None:
+def test_fluctuation_is_flat_and_growth_is_not() -> None:
     found = {each.measure.key: each.is_flat for each in findings(samples(serve_threads=2, topics=0.2))}
     assert {key for key, flat in found.items() if not flat} == {"serve_threads", "topics"}
     assert all(each.is_flat for each in findings(samples()))
 
 
-def test_less_in_the_end_is_flat() -> None:
+def test_a_decrease_is_flat() -> None:
     assert all(each.is_flat for each in findings(samples(serve_rss_mib=-2)))
 
 
-def test_a_measure_that_was_not_seen_is_an_error_and_not_flat() -> None:
+def test_a_measure_without_values_is_an_error() -> None:
     blind = [{key: value for key, value in each.items() if key != "spark_heap_mib"} for each in samples()]
     with pytest.raises(ValueError, match="spark_heap_mib"):
         findings(blind)
 
 
-def test_a_run_fails_by_growth_or_by_a_complaint_and_leaves_its_report(tmp_path: Path) -> None:
+def test_growth_or_a_problem_fails_a_run_and_the_report_is_written(tmp_path: Path) -> None:
     about = {"machine": "a machine", "sentence": "a run"}
     assert write(tmp_path, about, samples(), [1.0], [])
     assert not write(tmp_path, about, samples(broker_files=3), [1.0], [])
@@ -41,7 +41,7 @@ def test_a_run_fails_by_growth_or_by_a_complaint_and_leaves_its_report(tmp_path:
     assert {path.name for path in tmp_path.iterdir()} == {"README.md", "soak.json", *(f"{name}.png" for name in PLOTS)}
 
 
-def test_the_heap_is_what_collections_leave(tmp_path: Path) -> None:
+def test_the_heap_is_measured_after_full_collections(tmp_path: Path) -> None:
     log = tmp_path / "gc.log"
     assert heap_after_gc(log) is None
     log.write_text(
@@ -54,7 +54,7 @@ def test_the_heap_is_what_collections_leave(tmp_path: Path) -> None:
     assert heap_after_gc(tmp_path / "none") is None
 
 
-def test_a_folder_is_the_files_below_it(tmp_path: Path) -> None:
+def test_the_size_of_a_folder(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "b").write_bytes(bytes(1 << 20))
     assert dict(of_folder(tmp_path)) == {"mib": 1, "files": 1}

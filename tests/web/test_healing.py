@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from pathlib import Path
 
 from playwright.sync_api import expect
@@ -14,13 +13,7 @@ from tests.waiting import wait_until
 from tests.web.conftest import OpenTab, Picture
 from tests.web.watching import Watch, cells
 
-from evertable.broker import EmbeddedBroker
-
-
-def free_port() -> int:
-    with socket.socket() as asked:
-        asked.bind(("127.0.0.1", 0))
-        return int(asked.getsockname()[1])
+from evertable.broker import EmbeddedBroker, ports
 
 
 def test_a_killed_and_restarted_server(
@@ -32,7 +25,7 @@ def test_a_killed_and_restarted_server(
     picture: Picture,
 ) -> None:
     """Rows stay, the status is shown, and new rows appear in the same table element."""
-    server = {"port": free_port()}
+    server = {"port": ports.choose("127.0.0.1")}
     configuration = settings(broker.bootstrap, fresh_name("heal"), pairs["a"], tmp_path, server=server)
     tab = new_tab()
     with Process(configuration, tmp_path) as first:
