@@ -97,11 +97,6 @@ def test_the_patterns_find_conditions() -> None:
     assert {"WRONG_TYPE", "TOMBSTONE", "INVALID_UTF8", "ID_OUT_OF_RANGE"} <= REJECTED
 
 
-def test_reasons_in_dead_letters_are_those_of_the_format() -> None:
-    format_page = (ROOT / "docs" / "CHANGELOG-FORMAT.md").read_text().split("## Kind 3, reject", 1)[1]
-    assert set(re.findall(r"^\| `([A-Z0-9_]+)` \|", format_page, re.MULTILINE)) == WANTED[DEAD_LETTERS]
-
-
 @pytest.mark.parametrize("title", WANTED)
 def test_every_entry_has_a_meaning_and_a_remedy(title: str) -> None:
     assert [row[0] for row in table(PAGE, f"### {title}\n") if not all(row) or len(row[-1]) < 5] == []
