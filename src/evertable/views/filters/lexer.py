@@ -73,12 +73,6 @@ def tokens(text: str) -> Iterator[Token]:
     yield Token(TokenKind.END, "", "", len(text))
 
 
-def is_bare(name: str) -> bool:
-    """Whether a column's name needs no quotes."""
-    match = _TOKEN.fullmatch(name)
-    return match is not None and match["word"] is not None and name.lower() not in KEYWORDS
-
-
 def _token(match: re.Match[str]) -> Token:
     source, position = match[0], match.start()
     if match["word"] is not None:

@@ -1,12 +1,10 @@
-"""A filter as a tree. ``str()`` of a tree parses to an equal tree; equality ignores positions."""
+"""A filter as a tree; equality ignores positions. ``str()`` of a literal is how it is written."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
-
-from evertable.views.filters.lexer import is_bare
 
 
 class Operator(StrEnum):
@@ -28,9 +26,6 @@ class TextOperator(StrEnum):
 class ColumnName:
     name: str
     position: int = field(default=0, compare=False)
-
-    def __str__(self) -> str:
-        return self.name if is_bare(self.name) else '"{}"'.format(self.name.replace('"', '""'))
 
 
 @dataclass(frozen=True)
@@ -70,9 +65,6 @@ class Comparison:
     operator: Operator
     operand: Operand
 
-    def __str__(self) -> str:
-        return f"{self.column} {self.operator} {self.operand}"
-
 
 @dataclass(frozen=True)
 class TextSearch:
@@ -82,16 +74,10 @@ class TextSearch:
     operator: TextOperator
     text: Text
 
-    def __str__(self) -> str:
-        return f"{self.column} {self.operator} {self.text}"
-
 
 @dataclass(frozen=True)
 class IsNull:
     column: ColumnName
-
-    def __str__(self) -> str:
-        return f"{self.column} is null"
 
 
 @dataclass(frozen=True)
@@ -99,16 +85,10 @@ class In:
     column: ColumnName
     values: tuple[Literal, ...]
 
-    def __str__(self) -> str:
-        return f"{self.column} in ({', '.join(map(str, self.values))})"
-
 
 @dataclass(frozen=True)
 class Not:
     part: Expression
-
-    def __str__(self) -> str:
-        return f"not {_inner(self.part)}"
 
 
 @dataclass(frozen=True)
@@ -117,9 +97,6 @@ class And:
 
     parts: tuple[Expression, ...]
 
-    def __str__(self) -> str:
-        return " and ".join(map(_inner, self.parts))
-
 
 @dataclass(frozen=True)
 class Or:
@@ -127,13 +104,6 @@ class Or:
 
     parts: tuple[Expression, ...]
 
-    def __str__(self) -> str:
-        return " or ".join(map(_inner, self.parts))
-
 
 Predicate = Comparison | TextSearch | IsNull | In
 Expression = Predicate | Not | And | Or
-
-
-def _inner(part: Expression) -> str:
-    return f"({part})" if isinstance(part, And | Or) else str(part)
