@@ -12,8 +12,7 @@ from tests.engine.conftest import NewGeneration
 from tests.engine.rig import Generation, Sent
 from tests.reference.fold import Fold, fold
 
-from evertable.changelog.batches import records_of
-from evertable.changelog.block import Block
+from evertable.changelog.block import Block, records_of
 from evertable.changelog.schema import HEADER, MAX_MATCHES, RecordKind, Side
 from evertable.config import JoinType
 

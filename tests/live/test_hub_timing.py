@@ -30,8 +30,7 @@ from evertable.live.orders import MIN_INTERVAL_S, REST_FACTOR, SHARED_REST_FACTO
 from evertable.protocol.answers import Stamp
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog
-from evertable.tables.pieces import Check
-from evertable.tables.table import Slots
+from evertable.tables.table import Check, Slots
 from evertable.views.view import View
 
 TICK_S = 0.05

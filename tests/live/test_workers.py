@@ -12,7 +12,7 @@ from tests.live.watchers import run, wait_until
 
 from evertable.errors import QueryTimeoutError
 from evertable.live.workers import Workers
-from evertable.tables.pieces import Check
+from evertable.tables.table import Check
 
 
 def endless(check: Check) -> None:

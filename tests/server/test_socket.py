@@ -17,7 +17,7 @@ from evertable.live import hub as hub_module
 from evertable.live.orders import Order
 from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog
-from evertable.tables.pieces import Check
+from evertable.tables.table import Check
 
 
 def test_a_subscription_begins_with_its_page(serve: Serve, catalog: Catalog) -> None:

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from evertable.schema.columns import parse_columns
 from evertable.tables.bounded import BoundedTable
-from evertable.tables.pieces import pieces
 from evertable.tables.source import SourceTable
 from evertable.tables.store import RowStore
-from evertable.tables.table import Table, schema_of
+from evertable.tables.table import Table, pieces, schema_of
 
 COLUMNS = parse_columns({"id": "long", "name": "string", "notes": "json"})
 TEXTS = st.none() | st.text(st.characters(codec="ascii"), max_size=5) | st.sampled_from(["x" * 100, "y" * 1_000])

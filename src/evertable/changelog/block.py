@@ -3,6 +3,8 @@
 A numpy view with a stride of one byte has an element at *every* byte position. Indexing it with the records' positions
 copies their fixed parts, wherever they are; numpy checks the positions. Texts become Arrow strings over the same bytes:
 their interleaved bounds are one long offsets array, of which ``take`` picks every n-th string.
+
+A message is one record or a batch of them; ``records_of`` splits messages without a Python loop.
 """
 
 from __future__ import annotations
@@ -15,11 +17,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from evertable.changelog.ids import Ints
-from evertable.changelog.schema import HEADER, RecordKind
+from evertable.changelog.schema import HEADER, VERSION, RecordKind
 from evertable.errors import ChangelogError
 
 MAX_BYTES = 2**31 - 1
 """The maximum size of a block: Arrow's strings have 32-bit offsets."""
+
+_BATCH = int(RecordKind.BATCH)
+_END = np.dtype("<u4")
 
 Array = npt.NDArray[Any]
 Bools = npt.NDArray[np.bool_]
@@ -85,7 +90,7 @@ class Block:
         if self.lengths[record] < HEADER.itemsize:
             return self.origin(record)
         header = self.gather(self.starts[record : record + 1], HEADER)[0]
-        if header["kind"] == RecordKind.BATCH:
+        if header["kind"] == _BATCH:
             return self.origin(record)
         source = {0: "left", 1: "right"}.get(int(header["side"]), "unknown")
         return f"{self.origin(record)} ({source} source, partition {header['partition']}, offset {header['offset']})"
@@ -97,3 +102,40 @@ def _is_valid(array: pa.Array) -> bool:
     except pa.ArrowInvalid:
         return False
     return True
+
+
+def records_of(messages: Block) -> Block:
+    """Returns the records of these messages, in order; raises ChangelogError if a message is malformed."""
+    messages.require(messages.lengths >= HEADER.itemsize, lambda i: f"has only {messages.lengths[i]} bytes")
+    header = messages.gather(messages.starts, HEADER)
+    require_version(messages, header)
+    is_batch = header["kind"] == _BATCH
+    if not is_batch.any():
+        return messages
+    counts = np.where(is_batch, header["count"].astype(np.int64), 1)
+    tables = np.where(is_batch, HEADER.itemsize + _END.itemsize * counts, 0)
+    messages.require(
+        (counts > 0) & (tables <= messages.lengths),
+        lambda i: f"has {messages.lengths[i]} bytes for a batch of {counts[i]} records",
+    )
+    message = np.repeat(np.arange(len(counts)), counts)
+    nth = np.arange(len(message)) - np.repeat(np.cumsum(counts) - counts, counts)
+    starts, ends = (messages.starts + tables)[message], messages.ends[message]
+    inside = np.flatnonzero(is_batch[message])
+    entries = messages.starts[message] + HEADER.itemsize + _END.itemsize * nth
+    ends[inside] = starts[inside] + messages.gather(entries[inside], _END)
+    later = np.flatnonzero(nth)
+    starts[later] = ends[later - 1]
+    messages.require(
+        (starts <= ends) & (ends <= messages.ends[message]), "has a record that ends out of bounds", at=message
+    )
+    messages.require(ends[np.cumsum(counts) - 1] == messages.ends, "has bytes after its last record")
+    return Block(messages.data, starts, ends, lambda i: messages.origin(int(message[i])))
+
+
+def require_version(block: Block, header: Array) -> None:
+    block.require(
+        header["version"] == VERSION,
+        lambda i: f"has format version {header['version'][i]}; this program reads version {VERSION}",
+        "Read it with the Evertable that wrote it, or rebuild the generation.",
+    )

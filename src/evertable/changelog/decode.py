@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from evertable.changelog.batches import records_of, require_version
-from evertable.changelog.block import Array, Block, Origin
+from evertable.changelog.block import Array, Block, Origin, records_of, require_version
 from evertable.changelog.changes import MATCHES, NO_MATCHES, NO_REJECTS, REJECTS, Changes
 from evertable.changelog.ids import Ints, has_row_id, row_ids
 from evertable.changelog.rows import decode_rows

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
-from evertable.tables.pieces import Check, never, pieces
-from evertable.tables.table import Readable, Slots, Table
+from evertable.tables.table import Check, Readable, Slots, Table, never, pieces
 
 MAX_ROWS = 8_192
 HEAVY_BYTES = 4 << 20

@@ -23,8 +23,7 @@ from evertable.protocol.patch import diff, patch_tail
 from evertable.protocol.values import rows_of
 from evertable.schema.columns import Column
 from evertable.tables.catalog import Publication
-from evertable.tables.pieces import Check
-from evertable.tables.table import Extent, Mask, Slots, Table
+from evertable.tables.table import Check, Extent, Mask, Slots, Table
 from evertable.views.query import Query, columns_of
 from evertable.views.view import View
 

@@ -12,8 +12,7 @@ import structlog
 
 from evertable.errors import QueryTimeoutError
 from evertable.live.workers import Workers
-from evertable.tables.pieces import Check, never
-from evertable.tables.table import Slots, Table
+from evertable.tables.table import Check, Slots, Table, never
 from evertable.views.query import BoundQuery, Query
 
 MIN_INTERVAL_S = 0.05

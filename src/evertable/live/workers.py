@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from evertable.errors import QueryTimeoutError
-from evertable.tables.pieces import Check
+from evertable.tables.table import Check
 
 T = TypeVar("T")
 

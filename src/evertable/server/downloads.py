@@ -16,7 +16,7 @@ from evertable.server.exports import Extract, FileFormat
 from evertable.server.refusals import RETRY_AFTER
 from evertable.server.requests import disconnected
 from evertable.server.security import Refusal
-from evertable.tables.pieces import Check
+from evertable.tables.table import Check
 
 log = logging.getLogger(__name__)
 

@@ -16,8 +16,7 @@ from evertable.schema.columns import Column, Kind
 from evertable.server.reading import Selection
 from evertable.server.requests import SHAPE, Pairs, keeps_formulas
 from evertable.tables.catalog import Catalog
-from evertable.tables.pieces import Check, never
-from evertable.tables.table import Slots, Snapshot, schema_of
+from evertable.tables.table import Check, Slots, Snapshot, never, schema_of
 
 PIECE_BYTES = 256 * 1024  # about the size of a piece; each download has one in memory
 

@@ -14,8 +14,7 @@ from evertable.protocol.values import rows_of
 from evertable.schema.columns import Column
 from evertable.server.requests import Pairs, view_of
 from evertable.tables.catalog import Catalog, Publication
-from evertable.tables.pieces import Check, never
-from evertable.tables.table import Table
+from evertable.tables.table import Check, Table, never
 from evertable.views.query import BoundQuery, Query, columns_of
 from evertable.views.view import View
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,11 @@ from evertable.schema.columns import Column
 
 Slots = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
+
+Check: TypeAlias = Callable[[], None]
+"""Called between pieces of long work; raises if the work should stop."""
+
+_CELL_BYTES = 16  # of a cell without its text
 
 
 @dataclass(frozen=True)
@@ -108,3 +113,25 @@ def batch_of(columns: Sequence[Column], chosen: Sequence[int], arrays: Sequence[
     if not chosen:
         return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
     return pa.RecordBatch.from_arrays(list(arrays), schema=schema_of([columns[index] for index in chosen]))
+
+
+def never() -> None:
+    """The check of work that is never stopped."""
+
+
+def pieces(
+    rows: Readable, slots: Slots, columns: Sequence[int], max_rows: int, max_bytes: int
+) -> Iterator[tuple[int, int]]:
+    """Yields the start and stop of each piece of ``slots``.
+
+    A piece has at most ``max_rows`` rows and about ``max_bytes`` in ``columns``, or it is a single larger row.
+    """
+    for start in range(0, len(slots), max_rows):
+        stop = min(start + max_rows, len(slots))
+        ends = np.cumsum(rows.text_bytes(slots[start:stop], columns) + _CELL_BYTES * len(columns))
+        at = 0
+        while at < len(ends):
+            before = int(ends[at - 1]) if at else 0
+            end = max(at + 1, int(np.searchsorted(ends, before + max_bytes, "right")))
+            yield start + at, start + end
+            at = end

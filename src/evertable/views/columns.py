@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evertable.schema.columns import Column
-from evertable.tables.pieces import Check, never, pieces
-from evertable.tables.table import Slots, Snapshot
+from evertable.tables.table import Check, Slots, Snapshot, never, pieces
 
 MAX_ROWS = 1 << 16
 MAX_BYTES = 4 << 20

@@ -16,8 +16,7 @@ import pyarrow.compute as pc
 from evertable.errors import ColumnNotFoundError
 from evertable.problems import nearest
 from evertable.schema.columns import Column
-from evertable.tables.pieces import Check, never
-from evertable.tables.table import Slots, Snapshot
+from evertable.tables.table import Check, Slots, Snapshot, never
 from evertable.views.columns import ColumnReader, places_of
 from evertable.views.filters import BoundFilter, Expression, bind, parse
 from evertable.views.sort_keys import sort_arrays

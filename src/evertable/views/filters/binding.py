@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 from evertable.errors import FilterError
 from evertable.problems import nearest
 from evertable.schema.columns import Column, Kind
-from evertable.tables.pieces import Check, never
-from evertable.tables.table import Snapshot
+from evertable.tables.table import Check, Snapshot, never
 from evertable.views.columns import ColumnReader, casefold, in_pieces, places_of
 from evertable.views.filters import compute
 from evertable.views.filters.compute import ArrowMask
