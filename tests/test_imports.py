@@ -30,7 +30,6 @@ SHELLS = {
     "generations/watch.py": {"confluent_kafka"},
     "broker/embedded.py": {"confluent_kafka"},
     "demo/sample_writer.py": {"confluent_kafka"},
-    "inference/sampling.py": {"confluent_kafka"},
     "demo/sending.py": {"confluent_kafka"},
     # All of a folder, but for PURE:
     "kafka": {"confluent_kafka"},

@@ -14,7 +14,7 @@ from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
 from evertable.control.messages import ControlMessage
-from evertable.control.topic import ControlTopic, TopicCheck
+from evertable.control.topic import ControlTopic
 from evertable.errors import KafkaUnreachableError, TopicNotFoundError
 from evertable.kafka.properties import KafkaProperties
 
@@ -28,10 +28,10 @@ def places(messages: list[ControlMessage]) -> list[tuple[int, int]]:
 def test_a_missing_topic_is_made(broker: EmbeddedBroker, admin: AdminClient) -> None:
     """With one partition and for ever; the next time it is there."""
     topic = control_topic(broker, f"c-{uuid.uuid4()}")
-    assert topic.ensure(create_ok=True) == TopicCheck(True, created=True)
+    assert topic.ensure()
     assert topic.describe().partitions == (0,)
-    assert topic.ensure(create_ok=True) == TopicCheck(True)
-    assert topic.ensure(create_ok=False) == TopicCheck(True)
+    assert not topic.ensure()
+    assert not topic.create()
     asked = ConfigResource(ResourceType.TOPIC, topic.name)
     assert admin.describe_configs([asked])[asked].result()["retention.ms"].value == "-1"
 
@@ -40,9 +40,8 @@ def test_a_missing_topic_that_is_not_to_be_made(own_broker: EmbeddedBroker) -> N
     """It is reported, and not created by the request, even by a broker that creates topics."""
     topic = control_topic(own_broker, f"c-{uuid.uuid4()}")
     for _ in range(3):
-        check = topic.ensure(create_ok=False)
-        assert (check.exists, check.created) == (False, False)
-        assert f"has no topic '{topic.name}'" in check.warning
+        with pytest.raises(TopicNotFoundError, match=f"has no topic '{topic.name}'"):
+            topic.describe()
         with pytest.raises(TopicNotFoundError):
             topic.read_all({})
 
@@ -51,20 +50,18 @@ def test_a_topic_that_may_not_be_made(own_broker: EmbeddedBroker) -> None:
     """The caller is told what to do, and tries again."""
     topic = control_topic(own_broker, f"c-{uuid.uuid4()}")
     allow_only(own_broker, topic.name, AclOperation.DESCRIBE)
-    check = topic.ensure(create_ok=True)
-    assert (check.exists, check.created) == (False, False)
-    assert check.warning.startswith(f"There is no control topic '{topic.name}', and it cannot be created: ")
-    assert check.warning.endswith("Create it, or set control.enabled to false.")
+    with pytest.raises(KafkaUnreachableError) as refused:
+        topic.ensure()
+    assert f"There is no control topic '{topic.name}', and it cannot be created: " in str(refused.value)
+    assert str(refused.value).endswith("Create it, or set control.enabled to false.")
 
 
 def test_without_a_broker() -> None:
-    """``ensure`` returns the error, the other methods raise it."""
+    """Every method raises the same error."""
     topic = ControlTopic(KafkaProperties.of({"bootstrap.servers": "127.0.0.1:1"}), "c", timeout_s=1)
-    check = topic.ensure(create_ok=True)
-    assert not check.exists
-    assert "[KAFKA_UNREACHABLE] Kafka at 127.0.0.1:1 does not answer" in check.warning
-    with pytest.raises(KafkaUnreachableError):
-        topic.read_all({})
+    for call in (topic.ensure, lambda: topic.read_all({})):
+        with pytest.raises(KafkaUnreachableError, match=r"Kafka at 127\.0\.0\.1:1 does not answer"):
+            call()
 
 
 def test_all_that_is_there(broker: EmbeddedBroker, new_topic: NewTopic, produce: Produce) -> None:
@@ -121,5 +118,5 @@ def test_ids_and_partitions(broker: EmbeddedBroker, new_topic: NewTopic, admin: 
     wait_until(lambda: topic.describe().partitions == (0, 1, 2))
     assert topic.describe().id == first.id
     admin.delete_topics([topic.name])[topic.name].result()
-    wait_until(lambda: topic.ensure(create_ok=True).created)  # there alone may still be the first one
+    wait_until(lambda: topic.ensure())  # there alone may still be the first one
     assert topic.describe().id not in (first.id, None)

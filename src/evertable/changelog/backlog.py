@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka import TopicPartition
 
 from evertable.changelog.coverage import Span
 from evertable.config.start import Start
-from evertable.kafka.consumer import GRACE_S, GrouplessConsumer, Probe, place
+from evertable.kafka.consumer import GRACE_S, Probe, place
 
 _PROBING = {
-    "isolation.level": "read_committed",
-    "enable.partition.eof": True,
     "fetch.wait.max.ms": 10,  # how long a broker waits before it answers that there is no more
     "fetch.queue.backoff.ms": 5,
     "queued.min.messages": 1_000,
@@ -40,7 +37,7 @@ def find_backlog(
     A partition may begin or end with a transaction marker, an aborted transaction or a gap, so the first and the last
     record are read, not computed. Raises TopicNotFoundError or KafkaUnreachableError.
     """
-    with _probe(properties, topic, timeout_s) as probe:
+    with _BacklogProbe.open(properties, topic, timeout_s, _PROBING) as probe:
         return probe.backlog(start)
 
 
@@ -53,7 +50,7 @@ def find_last_records(
     timeout_s: float = 30.0,
 ) -> dict[int, int]:
     """Returns the offset of the last readable record in [begins, ends), by partition; not if it has none."""
-    with _probe(properties, topic, timeout_s) as probe:
+    with _BacklogProbe.open(properties, topic, timeout_s, _PROBING) as probe:
         return probe.last_records(begins, ends)
 
 
@@ -66,27 +63,16 @@ def partitions_with_records(
     timeout_s: float = 30.0,
 ) -> set[int]:
     """Returns the partitions that have a readable record in [begins, ends)."""
-    with _probe(properties, topic, timeout_s) as probe:
+    with _BacklogProbe.open(properties, topic, timeout_s, _PROBING) as probe:
         return probe.with_records(begins, ends)
-
-
-@contextmanager
-def _probe(properties: Mapping[str, Any], topic: str, timeout_s: float) -> Iterator[_BacklogProbe]:
-    consumer = GrouplessConsumer(properties, _PROBING)
-    try:
-        yield _BacklogProbe(consumer, topic, timeout_s)
-    except KafkaException as error:
-        raise consumer.error(error.args[0], topic) from error
-    finally:
-        consumer.close()
 
 
 class _BacklogProbe(Probe):
     """Searches for the first and the last readable record of each partition of a topic."""
 
     def backlog(self, start: Start) -> dict[int, PartitionBacklog]:
-        partitions = self._consumer.partitions(self._topic, self._left(), GRACE_S)
-        bounds = self._bounds(partitions)
+        partitions = self.partitions(GRACE_S)
+        bounds = self.bounds(partitions)
         ends = {partition: end for partition, (_, end) in bounds.items()}
         match start:
             case Start.EARLIEST:
@@ -102,7 +88,7 @@ class _BacklogProbe(Probe):
         return set(self._scan(begins, ends, stop_at_first=True))
 
     def last_records(self, begins: Mapping[int, int], ends: Mapping[int, int]) -> dict[int, int]:
-        bounds = self._bounds(begins.keys() & ends.keys())
+        bounds = self.bounds(begins.keys() & ends.keys())
         first = {partition: max(low, begins[partition]) for partition, (low, _) in bounds.items()}
         after = {partition: min(high, ends[partition]) for partition, (_, high) in bounds.items()}
         return {partition: span.last for partition, span in self._spans(first, after).items()}

@@ -13,7 +13,7 @@ from typing import Self, cast
 from confluent_kafka import OFFSET_BEGINNING, Message, TopicPartition
 
 from evertable.control.messages import ControlMessage
-from evertable.control.topic import ControlTopic, TopicCheck, control_message
+from evertable.control.topic import ControlTopic, control_message
 from evertable.errors import EvertableError, KafkaUnreachableError, NotAuthorizedError, TopicNotFoundError
 from evertable.kafka.consumer import GrouplessConsumer
 from evertable.kafka.errors import ErrorKind
@@ -98,24 +98,31 @@ class ControlListener:
         while not self._ending.is_set():
             try:
                 self._listen()
-            except TopicNotFoundError as error:
-                self._missing(error)
             except EvertableError as error:
-                self._warn_and_wait(str(error))
+                if self._warnings.due(str(error)):
+                    self._report("WARN", f"Control messages cannot be read: {error} Retrying.")
+                self._ending.wait(self._check_s)
             except Exception:  # without this, control messages would stop unnoticed
                 log.exception("Reading the control topic '%s' failed; retrying", self._topic.name)
                 self._ending.wait(self._check_s)
 
     def _listen(self) -> None:
         """Listens until the end, or until the topic has changed and must be described again."""
-        found = self._topic.describe(_ASK_S)
+        try:
+            found = self._topic.describe(_ASK_S)
+        except TopicNotFoundError:
+            if not self._create_ok:
+                raise
+            self._topic.create()
+            return
         if None not in (self.topic_id, found.id) and self.topic_id != found.id:
             log.warning("The control topic '%s' was recreated; reading it from its beginning", self._topic.name)
             self._positions.clear()
         self.topic_id = found.id
         with closing(_Subscription(self._topic, self._positions)) as subscription:
             subscription.add(found.partitions)
-            self._report_recovery()
+            if self._warnings.over():
+                self._report("INFO", f"Control messages on '{self._topic.name}' are read again")
             checked = time.monotonic()
             while not (self._ending.is_set() or subscription.lost):
                 messages = subscription.receive(_POLL_S)
@@ -149,22 +156,6 @@ class ControlListener:
                 where = f"{self._topic.name}[{message.partition}], offset {message.offset}"
                 log.exception("The control message at %s could not be processed", where)
             self._positions[message.partition] = message.offset + 1
-
-    def _missing(self, error: TopicNotFoundError) -> None:
-        check = self._topic.ensure(create_ok=True) if self._create_ok else TopicCheck(False, warning=str(error))
-        if check.created:
-            log.info("Created the control topic '%s'", self._topic.name)
-        if not check.exists:
-            self._warn_and_wait(check.warning)
-
-    def _warn_and_wait(self, what: str) -> None:
-        if self._warnings.due(what):
-            self._report("WARN", f"Control messages cannot be read: {what} Retrying.")
-        self._ending.wait(self._check_s)
-
-    def _report_recovery(self) -> None:
-        if self._warnings.over():
-            self._report("INFO", f"Control messages on '{self._topic.name}' are read again")
 
 
 class _Subscription:

@@ -60,12 +60,14 @@ class Patience:
         """Returns once the control topic exists; it is created if that is allowed."""
         warnings = WarningThrottle()
         while not self._shutdown.begun:
-            check = topic.ensure(create_ok=True)
-            if check.exists:
+            try:
+                topic.ensure()
+            except KafkaUnreachableError as error:
+                if warnings.due(str(error)):
+                    self._report("WARN", f"{error} Trying again.")
+                self._shutdown.wait(RETRY_S)
+            else:
                 if warnings.over():
                     self._report("INFO", f"The control topic '{topic.name}' is there now")
                 return
-            if warnings.due(check.warning):
-                self._report("WARN", f"{check.warning} Trying again.")
-            self._shutdown.wait(RETRY_S)
         raise StoppedError

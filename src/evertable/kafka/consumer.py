@@ -9,7 +9,8 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, cast
+from contextlib import contextmanager
+from typing import Any, Self, cast
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
@@ -117,6 +118,22 @@ class GrouplessConsumer:
 class Probe:
     """Reads part of a topic once; KafkaUnreachableError if nothing arrives for ``timeout_s``."""
 
+    @classmethod
+    @contextmanager
+    def open(
+        cls, properties: Mapping[str, Any], topic: str, timeout_s: float, settings: Mapping[str, Any] | None = None
+    ) -> Iterator[Self]:
+        """Connects, and disconnects at the end; other ``settings`` go over those that every probe needs."""
+        consumer = GrouplessConsumer(
+            properties, {"isolation.level": "read_committed", "enable.partition.eof": True, **(settings or {})}
+        )
+        try:
+            yield cls(consumer, topic, timeout_s)
+        except KafkaException as error:
+            raise consumer.error(error.args[0], topic) from error
+        finally:
+            consumer.close()
+
     def __init__(self, consumer: GrouplessConsumer, topic: str, timeout_s: float) -> None:
         self._consumer = consumer
         self._kafka = consumer.kafka
@@ -128,7 +145,11 @@ class Probe:
         """Restarts the timeout."""
         self._deadline = time.monotonic() + self._timeout_s
 
-    def _bounds(self, partitions: Iterable[int]) -> dict[int, tuple[int, int]]:
+    def partitions(self, grace_s: float = 0.0) -> list[int]:
+        """Returns the topic's partitions; TopicNotFoundError if it is missing for ``grace_s``."""
+        return self._consumer.partitions(self._topic, self._left(), grace_s)
+
+    def bounds(self, partitions: Iterable[int]) -> dict[int, tuple[int, int]]:
         """Returns, by partition, the offset of the first record and the one behind the last of no open transaction."""
         wanted = list(partitions)
         if not wanted:
@@ -137,7 +158,7 @@ class Probe:
             found = pool.map(lambda each: self._consumer.bounds(self._topic, each, self._left()), wanted)
             return dict(zip(wanted, found, strict=True))
 
-    def _between(self, begins: Mapping[int, int], ends: Mapping[int, int]) -> Iterator[Message]:
+    def between(self, begins: Mapping[int, int], ends: Mapping[int, int]) -> Iterator[Message]:
         """Yields all readable records from ``begins`` on and before ``ends``; each message restarts the timeout."""
         pending = {partition for partition, begin in begins.items() if begin < ends[partition]}
         self._kafka.assign([TopicPartition(self._topic, partition, begins[partition]) for partition in pending])
