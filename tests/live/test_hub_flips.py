@@ -104,7 +104,7 @@ def test_an_order_that_takes_too_long_comes_after_the_flip(monkeypatch: pytest.M
             assert plain.picture.page["generation"] == 2
             assert slow.picture.page["generation"] == 1
             assert plain.view is not None
-            late = Watcher(hub, SORTED, after=plain.view.stamp)
+            late = Watcher(hub, SORTED, after=plain.view.page.stamp)
             assert late.picture.page == {}
             for number in (3, 4):
                 await hub.publish(number, {"users_ui": table(rows=numbered(20))})

@@ -24,7 +24,8 @@ from tests.live.watchers import (
 )
 
 from evertable.live import hub as hub_module
-from evertable.live.hub import MAX_LOAD, STALLED_S, TOTALS_S
+from evertable.live.clock import MAX_LOAD
+from evertable.live.hub import STALLED_S, TOTALS_S
 from evertable.live.live_view import Binding, LiveView, ViewResult
 from evertable.live.orders import MIN_INTERVAL_S, REST_FACTOR, SHARED_REST_FACTOR, Order
 from evertable.protocol.answers import Stamp
@@ -43,7 +44,7 @@ def cost_pages(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     evaluate = LiveView.evaluate
 
     def set_cost(seconds: float) -> None:
-        def costly(view: LiveView, binding: Binding, check: Check | None = None) -> ViewResult | None:
+        def costly(view: LiveView, binding: Binding, check: Check | None = None) -> ViewResult:
             result = evaluate(view, binding, check)
             return result and replace(result, cost_s=seconds)
 
@@ -131,7 +132,7 @@ def test_a_small_page_that_fails_disturbs_no_other(monkeypatch: pytest.MonkeyPat
     rows = table(rows=numbered(10))
     evaluate = LiveView.evaluate
 
-    def failing(view: LiveView, binding: Binding) -> ViewResult | None:
+    def failing(view: LiveView, binding: Binding) -> ViewResult:
         if view.view.offset:
             raise RuntimeError("planted")
         return evaluate(view, binding)
@@ -237,7 +238,7 @@ def test_many_sorted_views_share_rounds(monkeypatch: pytest.MonkeyPatch) -> None
         async with running(catalog_of(users_ui=rows), tick_ms=1) as hub:
             rounds: dict[float, set[str]] = defaultdict(set)
 
-            def noted(view: LiveView, binding: Binding) -> ViewResult | None:
+            def noted(view: LiveView, binding: Binding) -> ViewResult:
                 if view.query.where:
                     rounds[hub.clock.now].add(view.view.filter)
                 return evaluate(view, binding)

@@ -9,15 +9,17 @@ from structlog.testing import capture_logs
 from tests.live.samples import USERS, catalog_of, numbered, table
 from tests.live.watchers import LARGE, SORTED, Gate, Watcher, run, running, tasks, wait_until
 
-from evertable.live.live_view import LiveView, Update, ViewResult
+from evertable.live.current_page import Update
+from evertable.live.live_view import Binding, LiveView, ViewResult
 from evertable.live.orders import Order
 from evertable.live.workers import THREADS
 from evertable.tables.bounded import BoundedTable
+from evertable.tables.table import Check
 from evertable.views.view import View
 
 
 def test_what_happens_while_a_worker_looks_is_seen_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A large page's look may find nothing new, and something comes before it says so."""
+    """Something comes after a large page was read, and before that is its page."""
     rows = BoundedTable(USERS, 10_000)
     rows.put(dict(enumerate(numbered(3_000))))
 
@@ -25,20 +27,21 @@ def test_what_happens_while_a_worker_looks_is_seen_after_it(monkeypatch: pytest.
         async with running(catalog_of(users_ui=rows)) as hub:
             watcher = Watcher(hub, LARGE)
             await watcher.until(lambda picture: picture.page)
-            nothing_new, evaluate, entered = threading.Event(), LiveView.evaluate, threading.Event()
+            opened, evaluate, entered = threading.Event(), LiveView.evaluate, threading.Event()
 
-            def blind(*_: object) -> ViewResult | None:
+            def late(view: LiveView, binding: Binding, check: Check | None = None) -> ViewResult:
+                result = evaluate(view, binding, check)  # raises on the event loop
                 entered.set()
-                assert nothing_new.wait(30)
+                assert opened.wait(30)
                 monkeypatch.setattr(LiveView, "evaluate", evaluate)
-                return None
+                return result
 
-            monkeypatch.setattr(LiveView, "evaluate", blind)
+            monkeypatch.setattr(LiveView, "evaluate", late)
             rows.put({5: ("u5", "first", 0)})
             await hub.clock.until(entered.is_set)
             rows.put({5: ("u5", "second", 0)})
             await hub.clock.advance(1)
-            nothing_new.set()
+            opened.set()
             await watcher.until(lambda picture: picture.rows[5][1] == "second")
 
     run(scenario)
@@ -70,8 +73,8 @@ def test_nothing_is_overlooked_while_a_worker_looks(monkeypatch: pytest.MonkeyPa
     rows.put(dict(enumerate(numbered(6_000))))
 
     def noted(view: LiveView, look: ViewResult) -> Update:
-        before, news = view.stamp, accept(view, look)
-        went_back.append(view.stamp < before)
+        before, news = view.page.stamp, accept(view, look)
+        went_back.append(view.page.stamp < before)
         return news
 
     monkeypatch.setattr(LiveView, "apply", noted)

@@ -14,7 +14,8 @@ import pytest
 from tests.live.picture import Picture
 from tests.live.samples import USERS
 
-from evertable.live.live_view import LiveView, Subscription, TableChanges, Update, ViewResult
+from evertable.live.current_page import Subscription, Update
+from evertable.live.live_view import LiveView, TableChanges, ViewResult
 from evertable.live.orders import Orders
 from evertable.live.workers import Workers
 from evertable.protocol import answers
@@ -61,7 +62,7 @@ class Taker:
     picture: Picture = field(default_factory=Picture)
 
     def take(self) -> str | None:
-        if (tail := self.view.frame_for(self.subscription)) is None:
+        if (tail := self.view.page.frame_for(self.subscription)) is None:
             return None
         prefix = answers.prefix(tail.kind, self.subscription.id, self.subscription.tag)
         self.picture.apply(json.loads(prefix + tail.data))
@@ -113,9 +114,9 @@ class ViewSimulation:
         binding = view.bind(self.catalog.current, self.orders)
         if binding is None:
             return None
-        result = view.evaluate(binding)
-        assert view.is_current(binding) == (result is None)
-        return view.apply(result) if result else None
+        is_current, update = view.is_current(binding), view.apply(view.evaluate(binding))
+        assert not is_current or update is Update.NONE
+        return update
 
     def round(self) -> None:
         """Evaluates what cannot be fast-forwarded; afterwards no current page is outdated."""
@@ -123,25 +124,25 @@ class ViewSimulation:
         self.since = seen.extent.version
         for view in self.views:
             before, swapped = shown(view), view.binding and view.binding.publication is not seen.publication
-            stamp, news = view.stamp, view.fast_forward(seen)
+            stamp, news = view.page.stamp, view.fast_forward(seen)
             if news is None:
                 news = self.evaluate(view) or Update.NONE
-            assert view.stamp >= stamp
+            assert view.page.stamp >= stamp
             if view.binding is None or view.binding.publication is not seen.publication:
                 assert view.query.sort or view.query.where, "an unsorted view need not wait"
                 continue
             assert shown(view) == self.expected(view)
-            assert view.stamp.version == seen.extent.version
+            assert view.page.stamp.version == seen.extent.version
             if news is not Update.PAGE and not swapped:
                 assert before[1] == shown(view)[1]
-            assert (news is Update.NONE) <= (before[0] == view.total)
+            assert (news is Update.NONE) <= (before[0] == view.page.total)
 
     def expected(self, view: LiveView) -> tuple[int, Rows]:
         binding = view.binding
         assert binding is not None
         extent = self.table.extent
         slots: Slots = np.arange(extent.first, extent.end)[:: -1 if view.view.newest_first else 1]
-        if binding.order is not None and binding.order.slots is not None:
+        if binding.order is not None:
             slots = binding.order.slots
         page = slots[view.view.offset :][: view.view.limit]
         return len(slots), cells(self.table, page[page >= extent.first], binding.columns)
@@ -155,7 +156,7 @@ class ViewSimulation:
 
     def change(self, taker: Taker) -> None:
         """Looks at something else; what it sees next must not be older."""
-        after = taker.view.stamp if taker.subscription.page_number else taker.subscription.min_stamp
+        after = taker.view.page.stamp if taker.subscription.page_number else taker.subscription.min_stamp
         taker.view = self.random.choice(self.views)
         taker.subscription = Subscription("a", taker.subscription.tag + 1, lambda subscription: None, after)
         self.evaluate(taker.view)
@@ -170,7 +171,7 @@ def shown(view: LiveView) -> tuple[int, Rows]:
     """What someone sees who comes now."""
     taker = Taker(view, Subscription("x", 0, lambda subscription: None))
     taker.take()
-    return view.total, taker.picture.rows
+    return view.page.total, taker.picture.rows
 
 
 @pytest.mark.parametrize("seed", range(HISTORIES))
@@ -200,7 +201,7 @@ def test_pages_stay_right(seed: int) -> None:
     simulation.round()
     for taker in simulation.takers:
         taker.take()
-        assert not taker.view.has_update_for(taker.subscription), "one frame brings all that was missed"
+        assert not taker.view.page.has_update_for(taker.subscription), "one frame brings all that was missed"
         assert (taker.picture.total, taker.picture.rows) == simulation.expected(taker.view)
         assert taker.picture.page["publication"] == simulation.catalog.current.number
 
@@ -214,9 +215,7 @@ def one(view: View, table: BoundedTable) -> tuple[LiveView, Catalog, Orders]:
 def evaluated(view: LiveView, catalog: Catalog, orders: Orders) -> ViewResult:
     binding = view.bind(catalog.current, orders)
     assert binding is not None
-    result = view.evaluate(binding)
-    assert result is not None
-    return result
+    return view.evaluate(binding)
 
 
 def test_a_slow_viewer_gets_the_newest_total_with_its_patch() -> None:
@@ -266,7 +265,6 @@ def test_only_what_changed_is_read_again(monkeypatch: pytest.MonkeyPatch) -> Non
     table.put({3: ("u3", "other", 3), 40: ("u40", "other", 40)})
     look = evaluated(view, catalog, orders)
     assert taken == [3]
-    assert look.rows is not None
     assert look.rows.values[3] == ("u3", "other", 3)
 
 
@@ -278,4 +276,4 @@ def test_what_a_view_does_not_show_is_no_news() -> None:
     view.apply(evaluated(view, catalog, orders))
     table.put({1: ("u1", "name", 2)})
     assert view.apply(evaluated(view, catalog, orders)) is Update.NONE
-    assert view.stamp.version == 2
+    assert view.page.stamp.version == 2

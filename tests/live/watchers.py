@@ -14,8 +14,9 @@ from tests.live.clock import PAUSE_S, REAL_TIMEOUT_S, ManualClock
 from tests.live.picture import Picture
 from tests.live.samples import settings
 
+from evertable.live.current_page import BEGINNING, Subscription
 from evertable.live.hub import Hub
-from evertable.live.live_view import BEGINNING, LiveView, Subscription
+from evertable.live.live_view import LiveView
 from evertable.protocol import answers
 from evertable.protocol.answers import Stamp
 from evertable.tables.catalog import Catalog

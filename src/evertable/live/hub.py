@@ -6,7 +6,6 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 import structlog
 
@@ -19,15 +18,9 @@ from evertable.errors import (
     TooManyViewsError,
 )
 from evertable.live.batches import HeavyPageError
-from evertable.live.clock import Clock, LoopClock, Timer
-from evertable.live.live_view import (
-    FrameTail,
-    LiveView,
-    Subscription,
-    TableChanges,
-    Update,
-    ViewResult,
-)
+from evertable.live.clock import NEVER, Clock, LoopClock, RoundTimer
+from evertable.live.current_page import FrameTail, Subscription, Update
+from evertable.live.live_view import LiveView, TableChanges, ViewResult
 from evertable.live.orders import REST_FACTOR, Orders
 from evertable.live.workers import Workers
 from evertable.protocol.frames import Limits
@@ -36,8 +29,6 @@ from evertable.tables.table import Table
 from evertable.views.query import Query, columns_of
 from evertable.views.view import View
 
-MAX_LOAD = 0.6
-"""The share of the event loop's time that rounds and sends may take; ticks get longer rather than take more."""
 PREPARE_S = 5.0
 """A flip waits this long for the sorts and filters in use."""
 STALLED_S = 5.0
@@ -49,37 +40,13 @@ ROUND_S = 0.02
 TOTALS_S = 0.25
 """A change of the total alone is not sent more often than this."""
 
-NEVER = float("inf")
-
 log = structlog.get_logger()
-
-
-@dataclass(eq=False)
-class _ScheduledView:
-    """A live view, and when it is evaluated next."""
-
-    view: LiveView
-    not_before: float = 0.0
-    cost_s: float = 0.0
-    """Cost of the last evaluation; the lower of two in a row counts, as one may include a garbage collection."""
-    total_sent_s: float = 0.0
-    is_total_pending: bool = False
-    failures: int = 0
-    """In a row."""
-    task: asyncio.Task[None] | None = None
-    """The evaluation that runs on a worker."""
-    is_evaluating: bool = False
-    may_be_outdated: bool = False
-    """Whether something may have changed while a worker evaluated it."""
-    has_late_subscribers: bool = False
-    """Whether a subscriber has seen a later stamp in another view, and waits until this one reaches it."""
 
 
 class Hub:
     """All live views of one server. Only ``wake`` may be called from any thread, all else from the event loop.
 
-    A round evaluates each view whose table or order has changed. It runs at once if the last one is more than a tick
-    ago, else when the tick is over, and later if rounds and the sends they cause would take too much of the event loop.
+    A round evaluates each view whose table or order has changed; ``RoundTimer`` knows when it runs.
     """
 
     def __init__(self, catalog: Catalog, settings: Server, clock: Clock | None = None) -> None:
@@ -89,41 +56,31 @@ class Hub:
         self.sent_bytes = 0
         self._catalog = catalog
         self._clock = clock or LoopClock()
-        self._tick_s = settings.tick_ms / 1000
+        self._rounds = RoundTimer(self._round, settings.tick_ms / 1000, self._clock)
         self._max_queries = settings.max_queries
         self._max_views = settings.max_views
-        self._query_timeout_s = settings.query_timeout_s
         self._queries: Counter[tuple[str, Query]] = Counter()
         """Different sorts and filters, with the number of views that use each."""
-        self._views: dict[tuple[str, View], _ScheduledView] = {}
+        self._views: dict[tuple[str, View], LiveView] = {}
+        self._workers = Workers(timeout_s=settings.query_timeout_s)
+        self._orders = Orders(self._workers, self.wake, self._clock.time)
+        self._flipping = asyncio.Lock()
         self._seen_versions: dict[str, int] = {}
-        self._last_round_s = self._last_round_cpu_s = self._stalled_check_s = 0.0
+        self._stalled_check_s = 0.0
         self._next_in_turn = 0
-        self._timer: Timer | None = None
-        self._is_woken = self._has_unused_orders = self._is_postponed = False
-        self._has_ended = True
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_woken = self._has_unused_orders = False
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Follows the catalog; the application's lifespan."""
         self.loop = asyncio.get_running_loop()
-        self._workers = Workers(timeout_s=self._query_timeout_s)
-        self._orders = Orders(self._workers, self.wake, self._clock.time)
-        self._flipping = asyncio.Lock()
-        self._is_woken = self._has_ended = self._is_postponed = False
-        self._last_round_s, self._last_round_cpu_s = self._clock.time(), self._clock.cpu_time()
+        self._rounds.started()
         stop_listening = self._catalog.listen(self.wake)
         try:
             yield
         finally:
             stop_listening()
-            self._has_ended = True
-            if self._timer:
-                self._timer.cancel()
-                self._timer = None
-            await self._orders.close()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            self._rounds.close()
             await self._workers.close()
 
     def count(self, kind: str, size: int) -> None:
@@ -149,7 +106,7 @@ class Hub:
     @property
     def subscriptions(self) -> int:
         """The number of subscriptions of all views."""
-        return sum(len(scheduled.view.subscribers) for scheduled in tuple(self._views.values()))
+        return sum(len(view.subscribers) for view in tuple(self._views.values()))
 
     def wake(self) -> None:
         """Reports that something may have changed; any thread may call it, as often as it likes."""
@@ -168,7 +125,7 @@ class Hub:
         Viewers see what ``also`` writes into tables that do not flip together with the flip.
         """
         async with self._flipping:  # in the order of the calls
-            used = {(name, one.view.query): one.view.client for (name, _), one in self._views.items()}
+            used = {(view.name, view.query): view.client for view in self._views.values()}
             try:
                 async with self._orders.prepared(used, tables, PREPARE_S):
                     publication = self._catalog.publish(generation, tables)
@@ -185,12 +142,16 @@ class Hub:
         ``replaced`` is the view that the subscription had before, which its caller detaches.
         """
         query = self._checked(name, view)
-        if not query.plain and (name, query) not in self._queries and not self._has_room(replaced):
+        queries, views = len(self._queries), len(self._views)
+        if replaced is not None and len(replaced.subscribers) == 1:  # it makes room
+            queries -= self._queries[replaced.name, replaced.query] == 1
+            views -= 1
+        if not query.plain and (name, query) not in self._queries and queries >= self._max_queries:
             raise TooManyQueriesError(
                 f"Viewers use {self._max_queries} different sorts and filters, which is the limit.",
                 "Use the sort and filter of another viewer, try again later, or raise server.max_queries.",
             )
-        if (name, view) not in self._views and not self._has_place(replaced):
+        if (name, view) not in self._views and views >= self._max_views:
             raise TooManyViewsError(
                 f"Viewers follow {self._max_views} different views, as many as there may be.",
                 "Show the same rows and columns as another viewer, try again later, or raise server.max_views.",
@@ -199,18 +160,17 @@ class Hub:
 
     def reattach(self, name: str, view: View, query: Query, subscription: Subscription) -> LiveView:
         """Adds a subscription to a view that was accepted before."""
-        scheduled = self._views.get((name, view))
-        if scheduled is None:
-            scheduled = self._views[name, view] = _ScheduledView(LiveView(name, view, query))
+        live_view = self._views.get((name, view))
+        if live_view is None:
+            live_view = self._views[name, view] = LiveView(name, view, query)
             if not query.plain:
                 self._queries[name, query] += 1
-        live_view = scheduled.view
         live_view.subscribers.add(subscription)
-        self._refresh(scheduled, self._catalog.current, self._clock.time())
-        if live_view.has_update_for(subscription):
+        self._refresh(live_view, self._catalog.current, self._clock.time())
+        if live_view.page.has_update_for(subscription):
             subscription.notify(self._clock.time())
         else:  # its order is not computed yet, or the subscriber has seen a later page
-            scheduled.has_late_subscribers |= live_view.stamp < subscription.min_stamp
+            live_view.schedule.has_late_subscribers |= live_view.page.stamp < subscription.min_stamp
             self.wake()
         return live_view
 
@@ -227,28 +187,16 @@ class Hub:
             columns_of(view, table.columns)
         return query
 
-    def _has_room(self, replaced: LiveView | None) -> bool:
-        """Whether one more query may be used once the replaced view is detached."""
-        used = len(self._queries)
-        if replaced is not None and len(replaced.subscribers) == 1:
-            used -= self._queries[replaced.name, replaced.query] == 1
-        return used < self._max_queries
-
-    def _has_place(self, replaced: LiveView | None) -> bool:
-        """Returns whether one more view may be followed, in the place of the one that is replaced."""
-        is_freed = replaced is not None and len(replaced.subscribers) == 1
-        return len(self._views) - is_freed < self._max_views
-
     def frame_for(self, view: LiveView, subscription: Subscription) -> FrameTail | None:
         """Returns what a subscription that can take a frame has not been sent yet.
 
         A view that was reset because its subscribers stalled is evaluated first, and they may be notified again.
         """
         subscription.notified_s = None
-        if view.binding is None and (scheduled := self._views.get((view.name, view.view))):
-            self._refresh(scheduled, self._catalog.current, self._clock.time())
+        if view.binding is None and view.subscribers:
+            self._refresh(view, self._catalog.current, self._clock.time())
             self.wake()  # its order may have to be computed first
-        return view.frame_for(subscription)
+        return view.page.frame_for(subscription)
 
     def is_waiting(self, view: LiveView) -> bool:
         """Whether the name has no table yet."""
@@ -258,13 +206,10 @@ class Hub:
         """Removes a subscription; the last one takes its view along."""
         view.subscribers.discard(subscription)
         if not view.subscribers:
-            scheduled = self._views.pop((view.name, view.view))
-            if scheduled.task is not None:
-                scheduled.task.cancel()
-            if not view.query.plain:
-                self._queries[view.name, view.query] -= 1
-                if not self._queries[view.name, view.query]:
-                    del self._queries[view.name, view.query]
+            del self._views[view.name, view.view]
+            if view.schedule.task is not None:
+                view.schedule.task.cancel()
+            self._queries -= Counter(((view.name, view.query),))
             if view.orders:
                 self._has_unused_orders = True
                 self.wake()  # the next round may be far off
@@ -272,49 +217,26 @@ class Hub:
     def _plan(self) -> None:
         """Plans a round for the earliest time."""
         self._is_woken = False
-        self._plan_at(self._clock.time())
+        self._rounds.plan(self._clock.time())
 
-    def _plan_at(self, when: float) -> None:
-        when = max(when, self._last_round_s + self._tick_s)
-        if when == NEVER or self._has_ended or self._is_postponed or (self._timer and self._timer.when() <= when):
-            return
-        if self._timer:
-            self._timer.cancel()
-        self._timer = self._clock.call_at(when, self._tick)
-
-    def _tick(self) -> None:
-        self._timer = None
-        busy = self._clock.cpu_time() - self._last_round_cpu_s
-        if (free := self._last_round_s + busy / MAX_LOAD) > self._clock.time():
-            self._is_postponed = True  # only once: a loop that is always busy must not keep rounds from running
-            self._timer = self._clock.call_at(free, self._postponed_tick)
-        else:
-            self._round()
-
-    def _postponed_tick(self) -> None:
-        self._timer, self._is_postponed = None, False
-        self._round()
-
-    def _in_turn(self) -> list[_ScheduledView]:
+    def _in_turn(self) -> list[LiveView]:
         """Returns views without sort and filter, then the others, from where the last round stopped."""
-        scheduled = tuple(self._views.values())
-        plain = [one for one in scheduled if one.view.query.plain]
-        others = [one for one in scheduled if not one.view.query.plain]
+        views = tuple(self._views.values())
+        plain = [view for view in views if view.query.plain]
+        others = [view for view in views if not view.query.plain]
         start = self._next_in_turn = self._next_in_turn % max(1, len(others))
         return [*plain, *others[start:], *others[:start]]
 
     def _round(self, is_complete: bool = False) -> None:
         """Brings views up to date: all of them, or as many sorted and filtered ones as fit into ``ROUND_S``."""
-        self._last_round_s, self._last_round_cpu_s = self._clock.time(), self._clock.cpu_time()
-        publication, now = self._catalog.current, self._last_round_s
+        publication, now = self._catalog.current, self._rounds.started()
         next_round = NEVER
         changes = {name: self._changes_of(publication, name) for name in {name for name, _ in self._views}}
         checks_stalled = now >= self._stalled_check_s
         if checks_stalled:  # not in every round: with many views even this costs something
             self._stalled_check_s = now + STALLED_S / 5
         until: float | None = None
-        for scheduled in self._in_turn():
-            view = scheduled.view
+        for view in self._in_turn():
             if not view.query.plain:
                 if until is None:  # at least one has its turn, however many others there are
                     until = NEVER if is_complete else self._clock.time() + ROUND_S
@@ -322,27 +244,26 @@ class Hub:
                     next_round = now  # the views that are left come first in the next round
                     break
                 self._next_in_turn += 1
-            if (checks_stalled or view.binding is None) and self._is_stalled(scheduled, now):
+            if (checks_stalled or view.binding is None) and self._is_stalled(view, now):
                 continue
-            changed = changes[view.name]
-            update = view.fast_forward(changed) if changed and not scheduled.is_evaluating else None
+            changed, schedule = changes[view.name], view.schedule
+            update = view.fast_forward(changed) if changed and schedule.task is None else None
             if update is None:
-                next_round = min(next_round, self._refresh(scheduled, publication, now))
-            elif update is Update.TOTAL or scheduled.is_total_pending:
-                scheduled.is_total_pending = True
-                next_round = min(next_round, self._send_total(scheduled, now))
-            if scheduled.has_late_subscribers:
-                scheduled.has_late_subscribers = any(view.stamp < one.min_stamp for one in view.subscribers)
-                self._notify(scheduled)
+                next_round = min(next_round, self._refresh(view, publication, now))
+            elif update is Update.TOTAL or schedule.is_total_pending:
+                schedule.is_total_pending = True
+                next_round = min(next_round, self._send_total(view, now))
+            if schedule.has_late_subscribers:
+                schedule.has_late_subscribers = any(view.page.stamp < one.min_stamp for one in view.subscribers)
+                self._notify(view)
         if self._has_unused_orders:
-            self._orders.retain({order for scheduled in self._views.values() for order in scheduled.view.orders})
+            self._orders.retain({order for view in self._views.values() for order in view.orders})
             self._has_unused_orders = False
-        self._plan_at(min(next_round, self._orders.refresh(now)))
+        self._rounds.plan(min(next_round, self._orders.refresh(now)))
 
-    def _is_stalled(self, scheduled: _ScheduledView, now: float) -> bool:
+    def _is_stalled(self, view: LiveView, now: float) -> bool:
         """Resets a view if none of its subscribers takes updates; returns whether it did."""
-        view = scheduled.view
-        if scheduled.is_evaluating:
+        if view.schedule.task is not None:
             return False
         if any(one.notified_s is None or now < one.notified_s + STALLED_S for one in view.subscribers):
             return False
@@ -358,84 +279,72 @@ class Hub:
         self._seen_versions[name] = changes.extent.version
         return changes
 
-    def _refresh(self, scheduled: _ScheduledView, publication: Publication, now: float) -> float:
+    def _refresh(self, view: LiveView, publication: Publication, now: float) -> float:
         """Brings one view up to date; returns when it needs another round though nothing changes."""
-        view = scheduled.view
+        schedule = view.schedule
         try:
             binding = view.bind(publication, self._orders)
             if view.failure is not None:
-                self._notify(scheduled)
+                self._notify(view)
                 return NEVER
-            if scheduled.is_evaluating:
-                scheduled.may_be_outdated = True
-            elif binding is not None and not view.is_current(binding):
-                if now < scheduled.not_before and (scheduled.failures or binding is view.binding):
-                    return scheduled.not_before
-                if view.is_large:
-                    self._evaluate_on_worker(scheduled)
-                elif result := view.evaluate(binding):
-                    self._apply(scheduled, result, now)
+            if schedule.task is None and binding is not None and not view.is_current(binding):
+                if now < schedule.not_before and (schedule.failures or binding is view.binding):
+                    return schedule.not_before
+                self._apply(view, view.evaluate(binding), now)
         except HeavyPageError:
-            self._evaluate_on_worker(scheduled)
+            schedule.task = self._workers.start(self._evaluate(view))
         except Exception:
-            return self._retry_at(scheduled, now)
-        return self._send_total(scheduled, now)
+            return self._retry_at(view, now)
+        return self._send_total(view, now)
 
-    def _retry_at(self, scheduled: _ScheduledView, now: float) -> float:
-        """Logs that a view failed; returns when it is tried again. Pauses grow, and other views are not affected."""
-        log.exception("view_failed", table=scheduled.view.name, view=scheduled.view.view)
-        scheduled.failures += 1
-        scheduled.not_before = now + min(RETRY_S, 2.0 ** min(scheduled.failures, 10))
-        return scheduled.not_before
-
-    def _apply(self, scheduled: _ScheduledView, result: ViewResult, now: float) -> None:
-        self._has_unused_orders |= result.binding is not scheduled.view.binding
-        update = scheduled.view.apply(result)
-        scheduled.not_before, scheduled.failures = now + REST_FACTOR * min(result.cost_s, scheduled.cost_s), 0
-        scheduled.cost_s = result.cost_s
-        if update is Update.PAGE:
-            scheduled.total_sent_s, scheduled.is_total_pending = now, False
-            self._notify(scheduled)
-        elif update is Update.TOTAL:
-            scheduled.is_total_pending = True
-
-    def _send_total(self, scheduled: _ScheduledView, now: float) -> float:
-        """Sends a pending total, four a second at most; returns when it is due."""
-        if not scheduled.is_total_pending:
-            return NEVER
-        if now < scheduled.total_sent_s + TOTALS_S:
-            return scheduled.total_sent_s + TOTALS_S
-        scheduled.total_sent_s, scheduled.is_total_pending = now, False
-        self._notify(scheduled)
-        return NEVER
-
-    def _notify(self, scheduled: _ScheduledView) -> None:
-        now = self._clock.time()
-        for subscription in scheduled.view.subscribers:
-            subscription.notify(now)
-
-    def _evaluate_on_worker(self, scheduled: _ScheduledView) -> None:
-        """Starts the evaluation of a large page; each view has one at a time."""
-        scheduled.is_evaluating, scheduled.may_be_outdated = True, False
-        scheduled.task = task = self.loop.create_task(self._evaluate(scheduled))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _evaluate(self, scheduled: _ScheduledView) -> None:
-        view, result = scheduled.view, None
+    async def _evaluate(self, view: LiveView) -> None:
+        """Evaluates a large or heavy page on a worker; each view has one such task at a time."""
         try:
             binding = view.bind(self._catalog.current, self._orders)
             if binding is not None:
                 result = await self._workers.run(lambda check: view.evaluate(binding, check), view.client)
-            if result and result.binding.publication is self._catalog.current:
-                self._apply(scheduled, result, self._clock.time())
+                if binding.publication is self._catalog.current:
+                    self._apply(view, result, self._clock.time())
         except QueryTimeoutError as error:
             view.page_failure = error
-            scheduled.may_be_outdated = True
             log.warning("page_timed_out", table=view.name, client=view.client)
         except Exception:
-            self._plan_at(self._retry_at(scheduled, self._clock.time()))
+            self._retry_at(view, self._clock.time())
         finally:
-            scheduled.is_evaluating, scheduled.task = False, None
-            if result or scheduled.may_be_outdated:  # a total may be pending, or something may have changed meanwhile
-                self.wake()
+            view.schedule.task = None
+            self.wake()  # a total may be pending, or something may have changed meanwhile
+
+    def _retry_at(self, view: LiveView, now: float) -> float:
+        """Logs that a view failed; returns when it is tried again. Pauses grow, and other views are not affected."""
+        log.exception("view_failed", table=view.name, view=view.view)
+        view.schedule.failures += 1
+        view.schedule.not_before = now + min(RETRY_S, 2.0 ** min(view.schedule.failures, 10))
+        return view.schedule.not_before
+
+    def _apply(self, view: LiveView, result: ViewResult, now: float) -> None:
+        schedule = view.schedule
+        self._has_unused_orders |= result.binding is not view.binding
+        update = view.apply(result)
+        schedule.not_before, schedule.failures = now + REST_FACTOR * min(result.cost_s, schedule.cost_s), 0
+        schedule.cost_s = result.cost_s
+        if update is Update.PAGE:
+            schedule.total_sent_s, schedule.is_total_pending = now, False
+            self._notify(view)
+        elif update is Update.TOTAL:
+            schedule.is_total_pending = True
+
+    def _send_total(self, view: LiveView, now: float) -> float:
+        """Sends a pending total, four a second at most; returns when it is due."""
+        schedule = view.schedule
+        if not schedule.is_total_pending:
+            return NEVER
+        if now < schedule.total_sent_s + TOTALS_S:
+            return schedule.total_sent_s + TOTALS_S
+        schedule.total_sent_s, schedule.is_total_pending = now, False
+        self._notify(view)
+        return NEVER
+
+    def _notify(self, view: LiveView) -> None:
+        now = self._clock.time()
+        for subscription in view.subscribers:
+            subscription.notify(now)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 
+import numpy as np
 import structlog
 
 from evertable.errors import QueryTimeoutError
@@ -27,15 +28,15 @@ log = structlog.get_logger()
 
 @dataclass(eq=False)
 class Order:
-    """The rows of a table that a query shows, in order; ``slots`` is None until they are first computed."""
+    """The rows of a table that a query shows, in order: to its views what the extent is to a view by arrival."""
 
     name: str
     table: Table
     query: Query
     bound: BoundQuery
-    slots: Slots | None = None
+    slots: Slots = field(default_factory=lambda: np.empty(0, np.int64))
     number: int = 0
-    """Grows with each computation."""
+    """Grows with each computation; 0 before the first."""
     version: int = -1
     """The table's version at the last computation."""
     cost_s: float = 0.0
@@ -48,8 +49,21 @@ class Order:
     failure: QueryTimeoutError | None = None
     """Why it is not computed any more."""
 
+    @property
+    def is_computed(self) -> bool:
+        return self.number > 0
+
+    def window(self, offset: int, limit: int) -> tuple[int, Slots, int]:
+        """Returns the number of the last computation, the slots of a page, and the total; any thread may call it."""
+        number, slots = self.number, self.slots
+        return number, slots[offset : offset + limit], len(slots)
+
     def compute(self, check: Check = never) -> tuple[Slots, int, float]:
-        """Returns the slots, the table's version and the seconds it took; runs on a worker."""
+        """Returns the slots, the table's version and the seconds it took; runs on a worker.
+
+        It sorts and filters the whole table. Only this method knows how slots come about: an order could as well be
+        brought up to date from the last slots and what was written since ``version``.
+        """
         start = perf_counter()
         snapshot = self.table.snapshot()
         return self.bound.order(snapshot, check), snapshot.extent.version, perf_counter() - start
@@ -64,7 +78,6 @@ class Orders:
         self._time = time
         self._orders: dict[tuple[int, Query], Order] = {}
         self._prepared: set[Order] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
 
     def __len__(self) -> int:
         return len(self._orders)
@@ -112,7 +125,7 @@ class Orders:
                 if not bound.plain:
                     self._prepared.add(self.order_for(name, tables[name], query, bound, client))
         try:
-            waiting = [order for order in self._prepared if order.slots is None and order.failure is None]
+            waiting = [order for order in self._prepared if not order.is_computed and order.failure is None]
             computing = [order.task or self._start(order) for order in waiting]
             if computing:
                 await asyncio.wait(computing, timeout=timeout_s)
@@ -120,16 +133,9 @@ class Orders:
         finally:
             self._prepared.clear()
 
-    async def close(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
     def _start(self, order: Order) -> asyncio.Task[None]:
-        order.task = task = asyncio.get_running_loop().create_task(self._compute(order))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
+        order.task = self._workers.start(self._compute(order))
+        return order.task
 
     async def _compute(self, order: Order) -> None:
         order.cost_s = MIN_INTERVAL_S

@@ -6,11 +6,11 @@ import asyncio
 import os
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from evertable.errors import QueryTimeoutError
 from evertable.tables.table import Check
@@ -65,11 +65,19 @@ class Workers:
         self._queue: list[_Job] = []
         self._jobs: set[_Job] = set()
         self._busy: Counter[str] = Counter()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     @property
     def running(self) -> int:
         """The number of jobs on threads whose result is still wanted."""
         return sum(not job.stopped for job in tuple(self._jobs))
+
+    def start(self, task: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Starts a task that uses the workers; it is cancelled when they close."""
+        started = asyncio.get_running_loop().create_task(task)
+        self._tasks.add(started)
+        started.add_done_callback(self._tasks.discard)
+        return started
 
     async def run(self, work: Callable[[Check], T], client: str | None = None, wait_s: float | None = None) -> T:
         """Runs ``work`` on a thread and returns its result.
@@ -102,7 +110,10 @@ class Workers:
             job.stopped = True  # if this call was cancelled, the thread is still working
 
     async def close(self) -> None:
-        """Stops running jobs and waits for them; drops those that are queued."""
+        """Cancels tasks, stops running jobs and waits for them; drops those that are queued."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         for job in self._jobs:
             job.stopped = True
         for job in tuple(self._queue):
@@ -132,7 +143,5 @@ class Workers:
         self._jobs.discard(job)
         self._free += 1
         if job.client is not None:
-            self._busy[job.client] -= 1
-            if not self._busy[job.client]:
-                del self._busy[job.client]
+            self._busy -= Counter((job.client,))
         self._start_next()

@@ -62,7 +62,9 @@ def csv_pieces(extract: Extract) -> Iterator[bytes]:
     yield ",".join(names.to_pylist()).encode() + b"\r\n"
     for batch in extract.batches():
         encoded = [cells(array, column) for array, column in zip(batch.columns, columns, strict=True)]
-        yield bytes(_text(_joined(_joined(*encoded, between=","), _LINE_END)))
+        lines = _joined(*encoded, between=",")
+        text = pc.binary_join(pa.ListArray.from_arrays([0, len(lines)], lines.cast(pa.string())), "\r\n")
+        yield text[0].as_buffer().to_pybytes() + b"\r\n"
 
 
 def _json_texts(array: pa.Array, column: Column) -> pa.Array:
@@ -95,15 +97,6 @@ def _joined(*parts: pa.Array, between: str = "") -> pa.Array:
 _FORMULA = r"^[\t\r\n]|^[\s\pZ\pC]*[-=+@＝＋－＠]"  # spreadsheets may drop blanks and unseen characters in front
 _APOSTROPHE = pa.scalar("'", pa.large_string())
 _QUOTE = pa.scalar('"', pa.large_string())
-_LINE_END = pa.scalar("\r\n", pa.large_string())
-
-
-def _text(lines: pa.Array) -> memoryview:
-    """Returns the memory that holds all lines one after the other."""
-    _, offsets, text = lines.buffers()
-    starts = memoryview(offsets).cast("q")
-    begin, end = starts[lines.offset], starts[lines.offset + len(lines)]
-    return memoryview(text)[begin:end]
 
 
 def arrow_pieces(extract: Extract) -> Iterator[bytes]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import os
 import socket
 import ssl
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from pathlib import Path
 
 from pydantic import SecretStr
@@ -25,55 +27,39 @@ def listeners(host: str, port: int) -> list[socket.socket]:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
         raise _unusable("host", f"{host} is not an address of this machine: {error.strerror}") from None
-    addresses = list(dict.fromkeys((family, address[0]) for family, _, _, _, address in found))
-    for attempt in range(_ATTEMPTS):
+    addresses = dict.fromkeys((family, str(address[0])) for family, _, _, _, address in found)
+    for left in reversed(range(_ATTEMPTS if port == 0 else 1)):
         try:
-            return _bound(addresses, host, port)
-        except PortInUseError:
-            if port != 0 or attempt == _ATTEMPTS - 1:
-                raise
+            return _bound(addresses, port)
+        except OSError as error:
+            number = error.errno or 0
+            if number == errno.EADDRINUSE and not left:
+                step = "Stop what uses it, or choose another port (server.port or EVERTABLE_SERVER__PORT; 0 takes any)."
+                raise PortInUseError(f"Port {port} is in use on {host}.", step) from None
+            if number != errno.EADDRINUSE:
+                key = "host" if number in _NOT_HERE else "port"
+                raise _unusable(key, f"cannot listen on {host}, port {port}: {os.strerror(number)}") from None
     raise AssertionError("unreachable")
 
 
-def _bound(addresses: Sequence[tuple[int, str | int]], host: str, port: int) -> list[socket.socket]:
+def _bound(addresses: Iterable[tuple[int, str]], port: int) -> list[socket.socket]:
     sockets: list[socket.socket] = []
     missing: OSError | None = None
-    try:
+    with ExitStack() as opened:
         for family, address in addresses:
             try:
-                sockets.append(_listening(family, str(address), port))
+                bound = socket.create_server((address, port), family=family, backlog=BACKLOG)
             except OSError as error:
                 if error.errno not in _NOT_HERE:  # a name may have IPv6 addresses although IPv6 is disabled
                     raise
                 missing = error
             else:
-                port = sockets[0].getsockname()[1]
+                sockets.append(opened.enter_context(bound))
+                port = bound.getsockname()[1]
         if missing is not None and not sockets:
             raise missing
-    except OSError as error:
-        for bound in sockets:
-            bound.close()
-        if error.errno == errno.EADDRINUSE:
-            step = "Stop what uses it, or choose another port (server.port or EVERTABLE_SERVER__PORT; 0 takes any)."
-            raise PortInUseError(f"Port {port} is in use on {host}.", step) from None
-        key = "host" if error.errno in _NOT_HERE else "port"
-        raise _unusable(key, f"cannot listen on {host}, port {port}: {error.strerror}") from None
+        opened.pop_all()
     return sockets
-
-
-def _listening(family: int, address: str, port: int) -> socket.socket:
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # ignores connections that were closed
-        if family == socket.AF_INET6:
-            listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)  # IPv4 has a socket of its own
-        listening.bind((address, port))
-        listening.listen(BACKLOG)
-        listening.setblocking(False)
-    except BaseException:
-        listening.close()
-        raise
-    return listening
 
 
 def tls_context(tls: Tls) -> ssl.SSLContext:

@@ -23,8 +23,9 @@ from evertable.errors import (
     SubscriptionNotFoundError,
     TooManySubscriptionsError,
 )
+from evertable.live.current_page import BEGINNING, Subscription
 from evertable.live.hub import Hub
-from evertable.live.live_view import BEGINNING, LiveView, Subscription
+from evertable.live.live_view import LiveView
 from evertable.protocol import answers
 from evertable.protocol.answers import Stamp
 from evertable.protocol.frames import (
@@ -171,7 +172,7 @@ class Socket:
 
     async def _change_view(self, request: ChangeView) -> None:
         subscription, view = self._find(request.id)
-        seen = view.stamp if subscription.page_number else subscription.min_stamp
+        seen = view.page.stamp if subscription.page_number else subscription.min_stamp
         before = (*(() if subscription.page_number else subscription.replaced_views), (subscription.tag, view.view))[
             -MAX_REPLACED_VIEWS:
         ]
