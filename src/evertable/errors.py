@@ -58,26 +58,18 @@ class JavaTooOldError(SetupError):
 
 
 class JarsUnavailableError(SetupError):
-    """A jar could not be resolved or downloaded."""
-
     condition = "JARS_UNAVAILABLE"
 
 
 class JarChecksumError(SetupError):
-    """A jar is not the one in jars.lock."""
-
     condition = "JAR_CHECKSUM_MISMATCH"
 
 
 class OperatorError(SetupError):
-    """The join operator is missing or does not compile."""
-
     condition = "OPERATOR_NOT_BUILT"
 
 
 class BrokerError(EvertableError):
-    """The embedded broker did not start or died."""
-
     condition = "BROKER_FAILED"
 
 
@@ -96,8 +88,6 @@ class KafkaAccessError(KafkaUnreachableError):
 
 
 class NotTrustedError(KafkaAccessError):
-    """The broker's certificate is not accepted here."""
-
     condition = "BROKER_NOT_TRUSTED"
 
 
@@ -142,14 +132,10 @@ class TopicNotFoundError(EvertableError):
 
 
 class TopicExistsError(EvertableError):
-    """A topic that should be created exists already."""
-
     condition = "TOPIC_EXISTS"
 
 
 class NotEnoughBrokersError(EvertableError):
-    """There are fewer brokers than changelog.replication."""
-
     condition = "NOT_ENOUGH_BROKERS"
 
     def __init__(self, topic: str, replication: int, reason: str) -> None:
@@ -160,14 +146,10 @@ class NotEnoughBrokersError(EvertableError):
 
 
 class NoGuessError(EvertableError):
-    """No configuration can be inferred from the topics."""
-
     condition = "NO_GUESS"
 
 
 class EngineError(EvertableError):
-    """The engine process did not start or died."""
-
     condition = "ENGINE_FAILED"
 
 
@@ -199,8 +181,6 @@ class QueryFailedError(EngineError):
 
 
 class NotEnoughMemoryError(EvertableError):
-    """Another generation does not fit into memory."""
-
     condition = "NOT_ENOUGH_MEMORY"
 
 
@@ -211,20 +191,14 @@ class ChangelogError(EvertableError):
 
 
 class StateFormatError(EvertableError):
-    """A state topic cannot be used by this version."""
-
     condition = "STATE_FORMAT"
 
 
 class AppRunningError(EvertableError):
-    """The app to start is running already."""
-
     condition = "APP_RUNNING"
 
 
 class AppNotFoundError(EvertableError):
-    """The app to forget has no topics and no files."""
-
     condition = "APP_NOT_FOUND"
 
 
@@ -273,14 +247,10 @@ class PageTooLargeError(RequestError):
 
 
 class QueryTimeoutError(RequestError):
-    """A sort, filter or page took longer than allowed."""
-
     condition = "QUERY_TIMEOUT"
 
 
 class TooManyQueriesError(RequestError):
-    """Viewers already follow as many different sorts and filters as allowed."""
-
     condition = "TOO_MANY_QUERIES"
 
 
@@ -301,12 +271,8 @@ class SubscriptionNotFoundError(RequestError):
 
 
 class ControlReadOnlyError(EvertableError):
-    """The control topic cannot be written to."""
-
     condition = "CONTROL_READ_ONLY"
 
 
 class NothingBeforeError(RequestError):
-    """There is no earlier wiring to roll back to."""
-
     condition = "NOTHING_BEFORE"

@@ -48,8 +48,12 @@ class Problem(NamedTuple):
         return dotted(self.path)
 
     def __str__(self) -> str:
-        text = f"{self.where}: {self.what}" if self.path else self.what
-        return "".join(character if character.isprintable() else "\ufffd" for character in text)
+        return printable(f"{self.where}: {self.what}" if self.path else self.what)
+
+
+def printable(text: str) -> str:
+    """Replaces control characters and halves of surrogate pairs."""
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
 
 def dotted(path: Iterable[str | int]) -> str:
@@ -106,7 +110,8 @@ def _sentence(
     template = _MESSAGES.get(kind) or _MESSAGES.get(kind.split("_")[0], "{message}")
     if hidden and kind != "missing":
         return NOT_SHOWN
-    return template.format_map(_Values(context, input=_echo(details["input"]), message=_message(details)))
+    message = details["msg"].removeprefix("Value error, ")
+    return template.format_map(_Values(context, input=_echo(details["input"]), message=message))
 
 
 class _Values(dict[str, Any]):
@@ -116,10 +121,6 @@ class _Values(dict[str, Any]):
         limits = {name: f"{value:g}" if isinstance(value, float) else value for name, value in context.items()}
         choices = str(context.get("expected", "")).replace("'", "").replace(" or ", ", ")
         super().__init__({**limits, "expected": choices, **more})
-
-
-def _message(details: ErrorDetails) -> str:
-    return details["msg"].removeprefix("Value error, ")
 
 
 def _echo(value: object) -> str:

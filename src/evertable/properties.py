@@ -35,11 +35,21 @@ class Properties:
     @classmethod
     def of(cls, texts: Mapping[str, str]) -> Self:
         """Creates properties from flat texts, and wraps those that are secret or look so."""
-        return cls({name: _wrapped(name, text) for name, text in texts.items()})
+        return cls(
+            {
+                name: SecretStr(str(text))
+                if isinstance(text, SecretText) or suggests_secret(name) or looks_secret(text)
+                else text
+                for name, text in texts.items()
+            }
+        )
 
     def reveal(self) -> dict[str, str]:
         """Returns everything in plain text. Never log it."""
-        return {name: revealed(value) for name, value in self.values.items()}
+        return {
+            name: value.get_secret_value() if isinstance(value, SecretStr) else value
+            for name, value in self.values.items()
+        }
 
     def masked(self) -> dict[str, str]:
         """Returns everything, with secrets masked."""
@@ -76,36 +86,30 @@ def flatten(raw: Mapping[Any, Any]) -> dict[str, str | None]:
     """Flattens nested mappings to dotted names, and lists to comma-separated texts, as Kafka and Spark write them."""
     flat: dict[str, str | None] = {}
     problems: list[Problem] = []
-    _flatten_into(flat, problems, (), raw)
+
+    def add(raw: Mapping[Any, Any], at: tuple[str, ...]) -> None:
+        for key, value in raw.items():
+            path = (*at, str(key))
+            name = ".".join(path)
+            if not str(key).strip():
+                problems.append(Problem(at, "a property has an empty name"))
+            elif isinstance(value, Mapping | list | tuple) and suggests_secret(name):
+                # An unquoted password such as {a: b} must not become names, which are printed.
+                problems.append(Problem(path, "must be one text; put it in quotes"))
+            elif isinstance(value, Mapping):
+                add(value, path)
+            elif name in flat:
+                problems.append(Problem(path, "is given twice, nested and with dots"))
+            else:
+                try:
+                    flat[name] = _text(value)
+                except ValueError as error:
+                    problems.append(Problem(path, str(error)))
+
+    add(raw, ())
     if problems:
         raise invalid(problems)
     return flat
-
-
-def revealed(value: Value) -> str:
-    return value.get_secret_value() if isinstance(value, SecretStr) else value
-
-
-def _flatten_into(
-    flat: dict[str, str | None], problems: list[Problem], at: tuple[str, ...], raw: Mapping[Any, Any]
-) -> None:
-    for key, value in raw.items():
-        path = (*at, str(key))
-        name = ".".join(path)
-        if not str(key).strip():
-            problems.append(Problem(at, "a property has an empty name"))
-        elif isinstance(value, Mapping | list | tuple) and suggests_secret(name):
-            # An unquoted password such as {a: b} must not become names, which are printed.
-            problems.append(Problem(path, "must be one text; put it in quotes"))
-        elif isinstance(value, Mapping):
-            _flatten_into(flat, problems, path, value)
-        elif name in flat:
-            problems.append(Problem(path, "is given twice, nested and with dots"))
-        else:
-            try:
-                flat[name] = _text(value)
-            except ValueError as error:
-                problems.append(Problem(path, str(error)))
 
 
 def _text(value: object) -> str | None:
@@ -125,8 +129,3 @@ def _text(value: object) -> str | None:
             joined = ",".join(texts)
             return SecretText(joined) if any(isinstance(text, SecretText) for text in texts) else joined
     raise ValueError("must be one text, a number, true, false, or a list of those")
-
-
-def _wrapped(name: str, text: str) -> Value:
-    secret = isinstance(text, SecretText) or suggests_secret(name) or looks_secret(text)
-    return SecretStr(str(text)) if secret else text

@@ -199,7 +199,7 @@ def warnings(config: Config) -> Iterator[Problem]:
     for name in config.tables:
         if name not in (config.join.left, config.join.right, names.JOINED):
             yield Problem(("tables", name), "has no effect: the source is not part of the join")
-    for path in config.plaintext_secrets:
+    for path in config._plaintext_secrets:
         yield Problem(path, "is a secret in the file itself; write ${VAR} or ${file:path} instead")
     token = config.server.token
     if token is not None and len(token.get_secret_value()) < SHORT_TOKEN:

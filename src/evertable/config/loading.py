@@ -28,7 +28,8 @@ def load(path: Path | None = None, env: Mapping[str, str] | None = None) -> Conf
     env = os.environ if env is None else env
     places = [path] if path is not None else places_searched(env)
     found = next((place for place in places if _is_there(place)), None)
-    if found is None and (path is not None or VARIABLE in env or not _has_variables(env)):
+    has_variables = any(name.startswith(PREFIX) and "__" in name and env[name] for name in env)
+    if found is None and (path is not None or VARIABLE in env or not has_variables):
         raise ConfigError(
             "No configuration was found.",
             [f"{place}: there is no such file" for place in places],
@@ -57,10 +58,6 @@ def _is_there(place: Path) -> bool:
         return place.exists()
     except OSError:  # in a folder without access
         return False
-
-
-def _has_variables(env: Mapping[str, str]) -> bool:
-    return any(name.startswith(PREFIX) and "__" in name and env[name] for name in env)
 
 
 def _read(path: Path) -> str:

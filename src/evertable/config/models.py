@@ -253,22 +253,14 @@ class Config(Section):
 
     _path: Path | None = PrivateAttr(default=None)
     _secret_paths: frozenset[str] = PrivateAttr(default=frozenset())
+    """Dotted paths of values that came from a file or a secret variable."""
     _plaintext_secrets: tuple[tuple[str, ...], ...] = PrivateAttr(default=())
+    """Paths of secrets that are written in the file itself."""
 
     @property
     def path(self) -> Path | None:
         """The file it was read from; None if there was only the environment."""
         return self._path
-
-    @property
-    def secret_paths(self) -> frozenset[str]:
-        """Dotted paths of values that came from a file or a secret variable."""
-        return self._secret_paths
-
-    @property
-    def plaintext_secrets(self) -> tuple[tuple[str, ...], ...]:
-        """Paths of secrets that are written in the file itself."""
-        return self._plaintext_secrets
 
     @property
     def left(self) -> Source:

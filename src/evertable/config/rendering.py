@@ -17,7 +17,7 @@ _LINE_ENDS = frozenset("\x85\u2028\u2029")
 
 def effective(config: Config) -> str:
     """Renders everything that is in effect: defaults, the environment and expansions included."""
-    secret_paths = config.secret_paths
+    secret_paths = config._secret_paths
     if secret_paths & {"app", "changelog.prefix"}:  # the default control topic's name contains both
         secret_paths |= {"control.topic"}
     plain = _plain(config.model_dump(), (), secret_paths)

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from evertable.config.models import Config
 from evertable.config.names import OwnTopics, topic
-from evertable.problems import nearest
+from evertable.problems import nearest, printable
 from evertable.schema.joins import JoinType
 from evertable.schema.wiring import Wiring
 
@@ -244,8 +244,3 @@ def _shown(value: object) -> str | None:
 
 def _cut(text: str, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
-
-
-def printable(text: str) -> str:
-    """Replaces control characters and halves of surrogate pairs."""
-    return "".join(character if character.isprintable() else "\ufffd" for character in text)

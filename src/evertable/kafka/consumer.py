@@ -59,21 +59,17 @@ class GrouplessConsumer:
         deadline = time.monotonic() + grace_s
         while True:
             try:
-                return self._partitions(topic, timeout_s)
-            except (TopicNotFoundError, KafkaUnreachableError):
-                if time.monotonic() >= deadline:
-                    raise
+                found = self.kafka.list_topics(topic, timeout=timeout_s).topics[topic]
+                if found.error is None:
+                    return sorted(found.partitions)
+                failure = self.error(found.error, topic, "Describe")
+            except KafkaException as problem:
+                if message := self.kafka.poll(0):  # delivers the connections' errors to ``_note``
+                    self._pending.append(message)
+                failure = self.error(problem.args[0], topic)
+            if not isinstance(failure, TopicNotFoundError | KafkaUnreachableError) or time.monotonic() >= deadline:
+                raise failure
             time.sleep(_RETRY_S)
-
-    def _partitions(self, topic: str, timeout_s: float) -> list[int]:
-        try:
-            found = self.kafka.list_topics(topic, timeout=timeout_s).topics[topic]
-        except KafkaException as error:
-            self._poll_errors()
-            raise self.error(error.args[0], topic) from error
-        if found.error is not None:
-            raise self.error(found.error, topic, "Describe")
-        return sorted(found.partitions)
 
     def bounds(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int]:
         """Returns the offset of the first record, and the one behind the last record of no open transaction.
@@ -103,12 +99,6 @@ class GrouplessConsumer:
         if self.errors.message:
             _OUTAGES.over(self.servers)
             self.errors.clear()
-
-    def _poll_errors(self) -> None:
-        """Delivers the connections' errors to ``_note``; keeps a message that is delivered with them for ``poll``."""
-        message = self.kafka.poll(0)
-        if message is not None:
-            self._pending.append(message)
 
     def _note(self, error: KafkaError) -> None:
         _OUTAGES.noticed(self.servers, without_attempt(error.str()))

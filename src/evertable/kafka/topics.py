@@ -91,7 +91,13 @@ def delete(admin: Admin, topic: str, timeout_s: float = TIMEOUT_S) -> None:
 def await_partitions(admin: Admin, topic: str, partitions: int, timeout_s: float) -> None:
     """Waits until brokers, which learn of changes late, show a topic with so many partitions; 0: no topic."""
     deadline = time.monotonic() + timeout_s
-    while _partition_count(admin, topic, timeout_s) != partitions:
+    while True:
+        try:
+            count = len(find(admin, topic, timeout_s=timeout_s).partitions)
+        except TopicNotFoundError:
+            count = 0
+        if count == partitions:
+            return
         if time.monotonic() > deadline:
             raise KafkaUnreachableError(
                 f"Kafka at {admin.servers} still does not show '{topic}' with {partitions} partitions.",
@@ -111,13 +117,6 @@ def describe(admin: Admin, topic: str, timeout_s: float) -> TopicDescription:
 def id_of(found: TopicDescription) -> str | None:
     """Returns the id in a description; None if the broker has no ids."""
     return None if found.topic_id is None or str(found.topic_id) == _NO_ID else str(found.topic_id)
-
-
-def _partition_count(admin: Admin, topic: str, timeout_s: float) -> int:
-    try:
-        return len(find(admin, topic, timeout_s=timeout_s).partitions)
-    except TopicNotFoundError:
-        return 0
 
 
 def _is_missing(problem: KafkaException) -> bool:

@@ -24,7 +24,7 @@ def apps(
 
     Example:  evertable apps --kafka localhost:9092
     """
-    from evertable.control.messages import printable
+    from evertable.problems import printable
     from evertable.state.apps import find_apps
 
     clusters = Clusters.from_options(kafka, config_file, prefix)
