@@ -182,9 +182,7 @@ class Application:
     ) -> None:
         """Starts the orchestrator and what posts events to it, and waits for the shutdown."""
         config, shutdown, status_tables = self._config, self._shutdown, self._status_tables
-        startup = Startup(
-            config, context, state, state_topic, status_tables, self._patience, shutdown, self._reset_wiring
-        )
+        startup = Startup(context, state, state_topic, status_tables, self._patience, self._reset_wiring)
         startup.drop_other_sources()
         reading = startup.read_control(self._control, self._writer) if self._control and self._writer else None
         folded = startup.fold(reading)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from evertable.config import Config
+from evertable.config import Config, Swap
 from evertable.generations.identity import identity_of
-from evertable.generations.lifecycle import Lifecycle, Rules
+from evertable.generations.lifecycle import Lifecycle
 from evertable.schema.joins import JoinType
 from evertable.schema.wiring import Wiring
 from evertable.state.identity import Identity
@@ -36,9 +36,9 @@ def identity(ids: tuple[str | None, str | None] = ("id-u", "id-a"), **changes: A
 A, B, C = (Wiring(f"users_{name}", f"accounts_{name}", JoinType.LEFT) for name in "abc")
 
 
-def live_on(wiring: Wiring, rules: Rules | None = None) -> Lifecycle:
+def live_on(wiring: Wiring, rules: Swap | None = None) -> Lifecycle:
     """Returns a lifecycle whose generation 1 is live."""
-    life = Lifecycle(rules or Rules())
+    life = Lifecycle(rules or Swap())
     life.want(wiring, 0)
     life.started(1, 0)
     life.caught_up(1, 0)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from tests.generations.cases import A, B, C, live_on
 
+from evertable.config import Swap, SwapMode
 from evertable.generations.lifecycle import (
     MOVES,
     Action,
@@ -20,7 +21,6 @@ from evertable.generations.lifecycle import (
     Lifecycle,
     Publish,
     Result,
-    Rules,
     Settle,
 )
 from evertable.schema.joins import JoinType
@@ -28,7 +28,7 @@ from evertable.schema.wiring import Wiring
 
 
 def test_the_first_generation_is_built_warms_and_goes_live() -> None:
-    life = Lifecycle(Rules(), last=6)
+    life = Lifecycle(Swap(), last=6)
     assert life.want(A, 0, "m1") == [Build(7, A)]
     assert life.started(7, 1) == []
     assert life.caught_up(7, 2) == [Publish(7), Settle("m1", Result.APPLIED)]
@@ -100,7 +100,7 @@ def test_a_lingering_generation_is_revived_at_once() -> None:
 
 
 def test_only_so_many_linger() -> None:
-    life = live_on(A, Rules(max_lingering=1, linger_s=900))
+    life = live_on(A, Swap(max_lingering=1, linger_s=900))
     for number, wiring in ((2, B), (3, C)):
         life.want(wiring, number)
         life.started(number, number)
@@ -109,8 +109,8 @@ def test_only_so_many_linger() -> None:
     assert [one.number for one in life.lingering] == [2]
 
 
-@pytest.mark.parametrize("rules", [Rules(linger_s=0), Rules(max_lingering=0)])
-def test_without_lingering_the_old_one_retires_at_the_flip(rules: Rules) -> None:
+@pytest.mark.parametrize("rules", [Swap(linger_s=0), Swap(max_lingering=0)])
+def test_without_lingering_the_old_one_retires_at_the_flip(rules: Swap) -> None:
     life = live_on(A, rules)
     life.want(B, 1)
     life.started(2, 1)
@@ -118,7 +118,7 @@ def test_without_lingering_the_old_one_retires_at_the_flip(rules: Rules) -> None
 
 
 def test_an_eager_swap_does_not_wait() -> None:
-    life = live_on(A, Rules(eager=True))
+    life = live_on(A, Swap(mode=SwapMode.EAGER))
     life.want(B, 1)
     assert life.started(2, 2) == [Publish(2)]
     assert life.caught_up(2, 3) == []
@@ -138,13 +138,13 @@ def test_a_swap_that_comes_to_nothing_leaves_the_live_one(how: str) -> None:
 
 
 def test_the_first_generation_has_no_timeout() -> None:
-    life = Lifecycle(Rules(timeout_s=1))
+    life = Lifecycle(Swap(timeout_s=1))
     life.want(A, 0)
     assert life.next_due == float("inf")
 
 
 def test_before_anything_is_live_what_falls_back_is_tried_then_all_again() -> None:
-    life = Lifecycle(Rules(), fallbacks=(A, B), retry_s=5)
+    life = Lifecycle(Swap(), fallbacks=(A, B), retry_s=5)
     assert life.want(A, 0) == [Build(1, A)]
     assert life.failed(1, "no topic", 1) == [End(1)]
     assert life.ended(1, 2) == [Build(2, B)]
@@ -161,7 +161,7 @@ def test_before_anything_is_live_what_falls_back_is_tried_then_all_again() -> No
 
 def test_what_was_live_before_a_restart_is_retried_while_a_disk_is_full() -> None:
     """Another wiring under the same names would be a surprise, and would not fit on the disk either."""
-    life = Lifecycle(Rules(), fallbacks=(A, B), retry_s=5)
+    life = Lifecycle(Swap(), fallbacks=(A, B), retry_s=5)
     life.want(A, 0)
     assert life.failed(1, "disk full", 1, lasting=False) == [End(1)]
     assert life.ended(1, 2) == []
@@ -169,7 +169,7 @@ def test_what_was_live_before_a_restart_is_retried_while_a_disk_is_full() -> Non
 
 
 def test_a_message_that_failed_at_the_start_is_not_tried_again() -> None:
-    life = Lifecycle(Rules(), fallbacks=(A, B), retry_s=5)
+    life = Lifecycle(Swap(), fallbacks=(A, B), retry_s=5)
     assert life.want(C, 0, "m") == [Build(1, C)]
     assert life.failed(1, "disk full", 1, lasting=False) == [Settle("m", Result.FAILED, "disk full"), End(1)]
     assert life.ended(1, 2) == [Build(2, A)]
@@ -180,7 +180,7 @@ def test_a_message_that_failed_at_the_start_is_not_tried_again() -> None:
 
 def test_what_cannot_be_built_is_tried_less_and_less_often() -> None:
     """At most half a minute apart; a message starts anew."""
-    life = Lifecycle(Rules(), retry_s=5)
+    life = Lifecycle(Swap(), retry_s=5)
     life.want(A, 0)
     now, waits = 0.0, []
     for number in range(1, 7):
@@ -199,7 +199,7 @@ def test_what_cannot_be_built_is_tried_less_and_less_often() -> None:
 
 
 def test_a_message_does_not_wait_for_the_next_try() -> None:
-    life = Lifecycle(Rules(), retry_s=5)
+    life = Lifecycle(Swap(), retry_s=5)
     life.want(A, 0)
     life.failed(1, "no topic", 1)
     life.ended(1, 2)
@@ -216,18 +216,18 @@ def test_what_ends_at_the_stop_is_not_built_again() -> None:
 
 def test_what_is_being_resumed_at_the_stop_stays() -> None:
     """It was live, and is nobody's to delete; what asked for its wiring has it."""
-    life = Lifecycle(Rules())
+    life = Lifecycle(Swap())
     life.resume(9, A, "m")
     assert life.close() == [Settle("m", Result.UNCHANGED)]
     assert life.staying is life.generations[9]
-    life = Lifecycle(Rules())
+    life = Lifecycle(Swap())
     life.resume(9, A)
     life.want(B, 1)
     assert life.staying is None
 
 
 def test_a_generation_that_cannot_be_resumed_is_built_anew() -> None:
-    life = Lifecycle(Rules())
+    life = Lifecycle(Swap())
     assert life.resume(9, A) == [Build(9, A, resumed=True)]
     assert life.failed(9, "its topics were recreated", 1) == [End(9)]
     assert life.ended(9, 2) == [Build(10, A)]
@@ -255,7 +255,7 @@ def test_a_held_generation_ends_and_what_is_live_stays() -> None:
 
 
 def test_a_message_that_is_held_at_the_start_falls_back_and_is_not_tried_again() -> None:
-    life = Lifecycle(Rules(), fallbacks=(A,), retry_s=5)
+    life = Lifecycle(Swap(), fallbacks=(A,), retry_s=5)
     life.want(B, 0, "m")
     life.started(1, 1)
     life.held(1, "all rejected")
@@ -266,7 +266,7 @@ def test_a_message_that_is_held_at_the_start_falls_back_and_is_not_tried_again()
 
 
 def test_nothing_is_held_if_there_is_nothing_else_to_show() -> None:
-    life = Lifecycle(Rules())
+    life = Lifecycle(Swap())
     life.want(A, 0, "m")
     life.started(1, 1)
     assert life.kept_instead_of(life.generations[1]) is None
@@ -298,13 +298,13 @@ class Histories(RuleBasedStateMachine):
     WIRINGS = (A, B, C, Wiring("users_a", "accounts_a", JoinType.INNER))
 
     @initialize(
-        eager=st.booleans(),
+        mode=st.sampled_from(SwapMode),
         linger_s=st.sampled_from([0, 8, 900]),
         max_lingering=st.integers(0, 3),
         resumed=st.booleans(),
     )
-    def begin(self, eager: bool, linger_s: int, max_lingering: int, resumed: bool) -> None:
-        self.rules_of_swap = Rules(eager, 120, linger_s, max_lingering)
+    def begin(self, mode: SwapMode, linger_s: int, max_lingering: int, resumed: bool) -> None:
+        self.rules_of_swap = Swap(mode=mode, linger_s=linger_s, max_lingering=max_lingering)
         self.life = Lifecycle(self.rules_of_swap, last=3, fallbacks=(A,))
         self.now = 0.0
         self.building: set[int] = set()

@@ -14,12 +14,12 @@ import pytest
 from tests.waiting import wait_until
 
 from evertable.changelog.resumption import ChangelogEnd
-from evertable.config import Config, JoinType
+from evertable.config import Config, JoinType, Swap
 from evertable.control.messages import ControlMessage, keys_of
 from evertable.errors import NotReadyError
 from evertable.generations.context import GenerationContext, GenerationCounters
 from evertable.generations.events import Answer, Built, Committed, EventQueue, Message
-from evertable.generations.lifecycle import Lifecycle, Rules
+from evertable.generations.lifecycle import Lifecycle
 from evertable.generations.orchestrator import Orchestrator, Ports
 from evertable.generations.overview import Board
 from evertable.generations.status_tables import LOGS, STATUS, StatusTables
@@ -110,7 +110,7 @@ class Rig:
             new_generation=self.new_generation,
             shutdown=self.shutdown,
         )
-        life = Lifecycle(Rules(linger_s=0))
+        life = Lifecycle(Swap(linger_s=0))
         self.orchestrator = Orchestrator(context, life, ports)
         self.first = life.want(FIRST, 0.0)
 

@@ -23,7 +23,6 @@ from evertable.generations.review import (
     Review,
     SourceFigures,
     compare,
-    find_broken_topics,
 )
 from evertable.generations.status import StatusReporter
 from evertable.generations.status_tables import LOGS, STATUS, StatusTables
@@ -49,7 +48,7 @@ class FilledTables:
         self._fold(Encoder(SCHEMA).row(self._place(Side.LEFT), list(values)) for _ in range(count))
 
     def found(self, least: int = 1) -> list[str]:
-        return [finding.sentence for finding in find_broken_topics(Figures.of(self.tables), least=least)]
+        return [finding.sentence for finding in Review.of(Figures.of(self.tables), None, least=least).broken]
 
     def _place(self, side: Side) -> SourceRef:
         self.next += 1
@@ -140,7 +139,7 @@ def test_warnings_about_a_new_topic() -> None:
 def test_an_empty_topic_is_fine() -> None:
     empty = source(topic="users_v2", rows=0)
     now = figures(empty, joined_rows=0, has_matches=False)
-    assert (find_broken_topics(now), compare(now, figures())) == ([], [])
+    assert Review.of(now, figures()).findings == ()
 
 
 def test_another_join_may_have_far_fewer_rows() -> None:
@@ -151,19 +150,18 @@ def test_a_swap_is_held_for_a_new_topic_only() -> None:
     """Another join of a topic that looked broken before is not held."""
     broken = source(topic="users_v2", rows=0, rejected=7)
     was, wanted = (Wiring(topic, "accounts_v1", JoinType.LEFT) for topic in ("users_v1", "users_v2"))
-    held = Review.of(5, wanted, figures(broken), figures(), was)
-    assert len(held.reasons) == 1
-    assert held.reasons[0].startswith("All 7 records of 'users_v2' (users) were rejected")
+    held = Review.of(figures(broken), figures(), was)
+    assert len(held.broken) == 1
+    assert held.broken[0].sentence.startswith("All 7 records of 'users_v2' (users) were rejected")
     assert '"force": true' in held.hold_reason
-    assert Review.of(5, wanted, figures(broken), figures(broken), wanted).reasons == ()
+    assert Review.of(figures(broken), figures(broken), wanted).broken == ()
 
 
 def test_a_swap_that_exchanges_both_topics_is_held() -> None:
     """Each topic was live before, but as the other source, whose columns it does not have."""
     users, accounts = source(topic="accounts_v1", rows=9, userId=9), source("accounts", "users_v1", rows=0, rejected=7)
     was = Wiring("users_v1", "accounts_v1", JoinType.LEFT)
-    wanted = Wiring("accounts_v1", "users_v1", JoinType.LEFT)
-    assert len(Review.of(5, wanted, figures(users, accounts), figures(), was).reasons) == 2
+    assert len(Review.of(figures(users, accounts), figures(), was).broken) == 2
 
 
 def test_rejections_are_counted_by_column() -> None:

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from evertable.config import Swap, SwapMode
 from evertable.schema.wiring import Wiring
 
 NEVER = float("inf")
@@ -100,16 +101,6 @@ class Settle:
 Action = Build | Publish | End | Settle
 
 
-@dataclass(frozen=True)
-class Rules:
-    """The section ``swap`` of the configuration."""
-
-    eager: bool = False
-    timeout_s: float = 120.0
-    linger_s: float = 8.0
-    max_lingering: int = 2
-
-
 @dataclass
 class Generation:
     """One generation: its state, and who requested it."""
@@ -139,7 +130,7 @@ class Lifecycle:
     either, all of it is tried again after ``retry_s``, and later each time.
     """
 
-    def __init__(self, rules: Rules, last: int = 0, fallbacks: Sequence[Wiring] = (), retry_s: float = 5.0) -> None:
+    def __init__(self, rules: Swap, last: int = 0, fallbacks: Sequence[Wiring] = (), retry_s: float = 5.0) -> None:
         self.generations: dict[int, Generation] = {}
         """All that have not been cleaned up yet."""
         self.wanted: Wiring | None = None
@@ -224,7 +215,8 @@ class Lifecycle:
         if generation.state is not GenerationState.BUILDING:
             return []  # it was superseded meanwhile
         generation.move(GenerationState.WARMING)
-        return self._publish(generation, now) if self._rules.eager and not generation.resumed else []
+        is_eager = self._rules.mode is SwapMode.EAGER
+        return self._publish(generation, now) if is_eager and not generation.resumed else []
 
     def caught_up(self, number: int, now: float, remark: str = "") -> list[Action]:
         """Publishes a generation whose tables hold the backlog; its requests are settled with the remark."""

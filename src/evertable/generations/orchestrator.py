@@ -315,11 +315,16 @@ class Orchestrator:
             self._do(self._life.caught_up(number, moment))
             return
         is_forced = any(self.messages.is_forced(request) for request in generation.requests)
-        is_held = bool(review.reasons) and self._config.swap.guard and not is_forced
+        is_held = bool(review.broken) and self._config.swap.guard and not is_forced
         if review.remark:
             result = Result.HELD if is_held else Result.APPLIED
-            wiring = keys_of(self._config).message(generation.wiring)
-            self._display.review = {**review.as_json(), "result": result.value, "message": wiring}
+            message = keys_of(self._config).message(generation.wiring)
+            self._display.review = {
+                "generation": number,
+                **review.as_json(),
+                "result": result.value,
+                "message": message,
+            }
         if is_held:
             self._do(self._life.held(number, review.hold_reason))
         else:
@@ -334,7 +339,7 @@ class Orchestrator:
         live = self._life.live
         shown = None if live is None else self._running[live.number].tables
         before = None if shown is None else Figures.of(shown)
-        return Review.of(generation.number, generation.wiring, Figures.of(tables), before, kept)
+        return Review.of(Figures.of(tables), before, kept)
 
     def _publish(self, number: int) -> None:
         """Shows a generation under all names, and waits until viewers see it."""

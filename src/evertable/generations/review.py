@@ -77,11 +77,6 @@ class Finding:
     sentence: str
 
 
-def find_broken_topics(figures: Figures, *, least: int = 1) -> list[Finding]:
-    """Returns a finding for each topic of which nothing useful was read, if it has ``least`` records or more."""
-    return [finding for source in figures.sources for finding in _broken(source, least)]
-
-
 def compare(now: Figures, before: Figures) -> list[Finding]:
     """Returns signs that a swap took the wrong topic, although its tables can be shown."""
     found: list[Finding] = []
@@ -99,48 +94,50 @@ def compare(now: Figures, before: Figures) -> list[Finding]:
 
 @dataclass(frozen=True)
 class Review:
-    """What was found when a generation was ready to go live in place of another."""
+    """What looks wrong in a generation's tables, also compared with those that it replaces in a swap."""
 
-    generation: int
-    wiring: Wiring
     now: Figures
     before: Figures | None
-    reasons: tuple[str, ...]
-    """Why it is held, unless that is overridden."""
-    warnings: tuple[str, ...]
+    broken: tuple[Finding, ...]
+    """About topics of which nothing useful was read: they hold a swap back, unless that is overridden."""
+    odd: tuple[Finding, ...]
+    """Signs that a swap took the wrong topic."""
 
     @classmethod
-    def of(cls, generation: int, wiring: Wiring, now: Figures, before: Figures | None, kept: Wiring) -> Review:
-        """Reviews a generation. If it is held, ``kept`` stays live; a topic that both have is no reason to hold it."""
-        topics = zip(now.sources, (kept.left_topic, kept.right_topic), strict=True)
-        broken = [finding for source, shown in topics if source.topic != shown for finding in _broken(source, 1)]
-        odd = [] if before is None else compare(now, before)
-        reported = {finding.topic for finding in broken}
-        return cls(
-            generation,
-            wiring,
-            now,
-            before,
-            tuple(finding.sentence for finding in broken),
-            tuple(finding.sentence for finding in odd if finding.topic not in reported),
+    def of(cls, now: Figures, before: Figures | None, kept: Wiring | None = None, *, least: int = 1) -> Review:
+        """Reviews the topics that have ``least`` records or more, but for those that ``kept`` has, too.
+
+        If a swap is held, ``kept`` stays live; a topic that both have is no reason to hold it.
+        """
+        shown = (kept.left_topic, kept.right_topic) if kept else (None, None)
+        topics = zip(now.sources, shown, strict=True)
+        broken = tuple(
+            finding for source, topic in topics if source.topic != topic for finding in _broken(source, least)
         )
+        odd = () if before is None else compare(now, before)
+        reported = {finding.topic for finding in broken}
+        return cls(now, before, broken, tuple(finding for finding in odd if finding.topic not in reported))
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return self.broken + self.odd
 
     @property
     def remark(self) -> str:
-        """All that looks wrong, as the reason in the control message's result; empty if nothing does."""
-        return " ".join([*self.reasons, *self.warnings])
+        """All that looks wrong; empty if nothing does."""
+        return " ".join(finding.sentence for finding in self.findings)
 
     @property
     def hold_reason(self) -> str:
-        return " ".join([*self.reasons, 'To go live with it all the same, send the message again with "force": true.'])
+        reasons = " ".join(finding.sentence for finding in self.broken)
+        return f'{reasons} To go live with it all the same, send the message again with "force": true.'
 
     def as_json(self) -> dict[str, Any]:
         """Returns the review as ``/api/status`` has it."""
         before = [None] * len(self.now.sources) if self.before is None else self.before.sources
         return {
-            "generation": self.generation,
-            "reasons": list(self.reasons),
-            "warnings": list(self.warnings),
+            "reasons": [finding.sentence for finding in self.broken],
+            "warnings": [finding.sentence for finding in self.odd],
             "sources": [_source_json(now, was) for now, was in zip(self.now.sources, before, strict=True)],
             "joined": {
                 "rows": self.now.joined_rows,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
+from functools import partial
 
 from evertable.changelog.resumption import ChangelogEnd, shortfall
-from evertable.config import Config
 from evertable.control.messages import FoldedMessages, fold, keys_of
 from evertable.control.topic import ControlTopic
 from evertable.control.writer import Writer
@@ -16,13 +16,12 @@ from evertable.generations.commits import changelog_end
 from evertable.generations.context import GenerationContext
 from evertable.generations.control_reading import ControlReading, read_control
 from evertable.generations.identity import identity_of, topic_ids
-from evertable.generations.lifecycle import Action, Lifecycle, Rules
+from evertable.generations.lifecycle import Action, Lifecycle
 from evertable.generations.orchestrator import Orchestrator
 from evertable.generations.patience import Patience
 from evertable.generations.running import RunningGeneration
 from evertable.generations.status_tables import StatusTables, iso, iso_of_ms
 from evertable.schema.wiring import Wiring
-from evertable.shutdown import Shutdown
 from evertable.state.identity import mismatch
 from evertable.state.records import ChangelogRecord, GenerationRow, LiveRecord, PreviousWiring
 from evertable.state.state import AppState
@@ -33,25 +32,23 @@ from evertable.state.state_topic import StateTopic
 class Startup:
     """One start of an app, step by step, from the state that the last owner left to the first actions."""
 
-    config: Config
     context: GenerationContext
     state: AppState
     state_topic: StateTopic
     status_tables: StatusTables
     patience: Patience
-    shutdown: Shutdown
     reset_wiring: bool = False
     """Whether the configuration's wiring is used instead of the one that was live."""
 
     def drop_other_sources(self) -> None:
         """Lets the configuration win over a remembered wiring of sources with other names."""
         remembered = self.state.live.identity.sources if self.state.live else None
-        configured = (self.config.left.name, self.config.right.name)
-        if remembered in (None, configured):
+        left, right = self.context.config.left.name, self.context.config.right.name
+        if remembered in (None, (left, right)):
             return
         self.reset_wiring = True
-        (was_left, was_right), (left, right) = remembered, configured
-        self.status_tables.report(
+        was_left, was_right = remembered
+        self.context.report(
             "WARN",
             f"The configuration joins '{left}' and '{right}', and the last live generation joined '{was_left}' and "
             f"'{was_right}': the remembered wiring is dropped, and that of the configuration is used.",
@@ -65,9 +62,9 @@ class Startup:
         If it is another topic than before, results of earlier messages are forgotten: their offsets mean others now.
         """
         self.patience.until_there(topic)
-        is_own = topic.name == self.config.own_topics.default_control
+        is_own = topic.name == self.context.config.own_topics.default_control
         reading = self.patience.until_kafka_answers(
-            lambda: read_control(topic, self.state, writer, self.status_tables.report, is_own=is_own)
+            lambda: read_control(topic, self.state, writer, self.context.report, is_own=is_own)
         )
         if reading.is_another_topic:
             keys = [result.key for result in self.state.control_results]
@@ -85,14 +82,14 @@ class Startup:
 
     def fold(self, reading: ControlReading | None) -> FoldedMessages:
         """Returns what the control messages since the last start amount to."""
-        return fold(() if reading is None else reading.messages, self._last_wiring, keys_of(self.config))
+        return fold(() if reading is None else reading.messages, self._last_wiring, keys_of(self.context.config))
 
     def lifecycle(self) -> Lifecycle:
         """Returns the lifecycle, which numbers generations behind all there have been."""
-        swap = self.config.swap
-        rules = Rules(swap.mode.value == "eager", swap.timeout_s, swap.linger_s, swap.max_lingering)
-        last = self.patience.until_kafka_answers(self._last_number)
-        life = Lifecycle(rules, last, [self._last_wiring, self.config.wiring])
+        config, known = self.context.config, (row.generation for row in self.state.generations)
+        left_behind = self.patience.until_kafka_answers(self._left_behind)
+        last = max([0, self.state.last_generation, *known, *left_behind])
+        life = Lifecycle(config.swap, last, [self._last_wiring, config.wiring])
         life.previous = self.state.previous
         return life
 
@@ -109,44 +106,37 @@ class Startup:
                 running = RunningGeneration(self.context, live.generation, live.wiring, starts, created=live.created)
                 orchestrator.adopt(running)
                 return life.resume(live.generation, live.wiring, request)
-            self.status_tables.report("WARN", f"Generation {live.generation} is not resumed: {obstacle}")
+            self.context.report("WARN", f"Generation {live.generation} is not resumed: {obstacle}")
         return life.want(wanted, time.monotonic(), request)
 
     def close_history(self, kept: Collection[int]) -> list[GenerationRow]:
         """Marks generations as retired that were shown, and whose owner died before it could."""
-        known, live = {row.generation: row for row in self.state.generations}, self.state.live
-        if live is not None and live.generation not in known:
-            row = GenerationRow(live.generation, live.wiring, "live", live.created, live.published)
-            known[live.generation] = row
-        open_rows = [row for row in known.values() if not row.retired and row.generation not in kept]
+        rows, live = [*self.state.generations], self.state.live
+        if live is not None and all(row.generation != live.generation for row in rows):
+            rows.append(GenerationRow(live.generation, live.wiring, "live", live.created, live.published))
         reason = "not resumed by the next start"
-        retired = [replace(row, state="retired", retired=iso(), reason=reason) for row in open_rows]
+        retired = [
+            replace(row, state="retired", retired=iso(), reason=reason)
+            for row in rows
+            if not row.retired and row.generation not in kept
+        ]
         for row in retired:
             self.status_tables.generation(row)
         return retired
 
     def clean_up(self, kept: Collection[int]) -> None:
-        """Deletes changelogs and checkpoints that a dead owner left behind."""
-        self.patience.until_kafka_answers(lambda: self._clean_up(kept))
+        """Deletes what a dead owner left behind, until the shutdown begins: then it may be a successor's."""
+        for number in self.patience.until_kafka_answers(self._left_behind) - set(kept):
+            self.context.report("INFO", f"Deleting what is left of generation {number}")
+            self.patience.until_kafka_answers(partial(self.context.delete, number))
 
     @property
     def _last_wiring(self) -> Wiring:
         live = self.state.live
-        return live.wiring if live and not self.reset_wiring else self.config.wiring
+        return live.wiring if live and not self.reset_wiring else self.context.config.wiring
 
-    def _last_number(self) -> int:
-        known = (row.generation for row in self.state.generations)
-        return max([0, self.state.last_generation, *known, *self._left_behind()])
-
-    def _left_behind(self) -> Sequence[int]:
-        return [*self.context.topics.list(), *self.context.checkpoints_left()]
-
-    def _clean_up(self, kept: Collection[int]) -> None:
-        for number in set(self._left_behind()) - set(kept):
-            if self.shutdown.begun:  # it may be a successor's by now
-                return
-            self.status_tables.report("INFO", f"Deleting what is left of generation {number}")
-            self.context.delete(number)
+    def _left_behind(self) -> set[int]:
+        return {*self.context.topics.list(), *self.context.checkpoints_left()}
 
     def _obstacle(self, live: LiveRecord, changelog: ChangelogRecord | None) -> str | None:
         """Returns why a generation cannot be resumed; None if it can."""
@@ -156,7 +146,7 @@ class Startup:
         if live.checkpoint != checkpoint or live.generation not in self.context.checkpoints_left():
             return f"Its checkpoint '{live.checkpoint}' is gone."
         try:
-            config = self.config.rewired(live.wiring)
+            config = self.context.config.rewired(live.wiring)
             if changelog is not None and changelog.generation == live.generation:
                 remembered = ChangelogEnd(changelog.topic_id, changelog.ends)
                 if missing := shortfall(remembered, changelog_end(config, live.changelog_topic)):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evertable.generations.lifecycle import Generation, GenerationState, Lifecycle
-from evertable.generations.review import ENOUGH, Figures, Finding, FindingKind, compare, find_broken_topics
+from evertable.generations.review import ENOUGH, Figures, FindingKind, Review
 from evertable.generations.running import RunningGeneration
 from evertable.generations.stall import PATIENCE_S
 from evertable.generations.status_tables import StatusTables, iso
@@ -100,7 +100,8 @@ class StatusReporter:
 
     def _report_findings(self, running: RunningGeneration, shown: _Shown) -> None:
         """Logs each finding about its tables once."""
-        for finding in _findings(running):
+        review = _review(running)
+        for finding in review.findings if review else ():
             if (finding.kind, finding.topic) not in shown.findings:
                 shown.findings.add((finding.kind, finding.topic))
                 self._status.report("WARN", f"Generation {running.number}: {finding.sentence}")
@@ -127,8 +128,8 @@ class StatusReporter:
         stale = self._stale(live, running)
         if stale:
             message = f"not kept up to date for {time.monotonic() - running.last_running:.0f} s: {stale}"
-        elif not message:
-            message = " ".join(finding.sentence for finding in _findings(running))
+        elif not message and (review := _review(running)):
+            message = review.remark
         state = "stale" if stale else "live"
         self._status.status(live.wiring, self.last_applied, live.number, state, running.rows, message)
 
@@ -168,13 +169,10 @@ class StatusReporter:
             self._failure = ""
 
 
-def _findings(running: RunningGeneration) -> list[Finding]:
-    """Returns what looks wrong in its tables, also compared with the generation that it replaced in a swap."""
+def _review(running: RunningGeneration) -> Review | None:
+    """Reviews its tables as they are now."""
     feed = running.feed
     if feed is None:
-        return []
-    figures = Figures.of(feed.tables)
-    broken = find_broken_topics(figures, least=1 if feed.is_caught_up else ENOUGH)
-    odd = [] if running.replaced_figures is None else compare(figures, running.replaced_figures)
-    topics = {finding.topic for finding in broken}
-    return [*broken, *(finding for finding in odd if finding.topic not in topics)]
+        return None
+    least = 1 if feed.is_caught_up else ENOUGH
+    return Review.of(Figures.of(feed.tables), running.replaced_figures, least=least)
