@@ -30,14 +30,14 @@ from evertable.engine.process import Engine
 from evertable.engine.spec import local_path
 from evertable.errors import FencedError
 from evertable.generations.build import changelog_topics
-from evertable.generations.checkpoint_folders import folder_of
+from evertable.generations.checkpoint_folders import CheckpointFolder, folder_of
 from evertable.generations.context import GenerationContext, GenerationCounters
 from evertable.generations.control_reading import ControlReading
 from evertable.generations.events import EventQueue, Message, Stop
 from evertable.generations.orchestrator import Orchestrator, Ports
 from evertable.generations.overview import Board
-from evertable.generations.patience import Patience, StoppedError
 from evertable.generations.requests import ControlRequests
+from evertable.generations.retrying import Patience, StoppedError
 from evertable.generations.running import RunningGeneration
 from evertable.generations.startup import Startup
 from evertable.generations.state_writer import StateWriter
@@ -161,7 +161,7 @@ class Application:
                     config,
                     topics,
                     engine,
-                    checkpoints,
+                    CheckpointFolder(checkpoints),
                     self.catalog.notify,
                     self._counters,
                     self._events.put,

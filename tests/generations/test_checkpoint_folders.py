@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from evertable.engine.spec import local_path
-from evertable.generations.checkpoint_folders import folder_of, name_beside
-from evertable.generations.context import GenerationContext
+from evertable.generations.checkpoint_folders import CheckpointFolder, folder_of, name_beside
 
 FIRST = name_beside("demo", "first")
 
@@ -48,10 +49,28 @@ def test_an_object_store_has_a_folder_for_each_id() -> None:
 
 @pytest.mark.parametrize("scheme", ["", "file:", "file://"])
 def test_a_folder_is_local_however_it_is_spelled(tmp_path: Path, scheme: str) -> None:
-    nothing: Any = None
-    context = GenerationContext(nothing, nothing, nothing, f"{scheme}{tmp_path}", nothing, nothing, nothing, nothing)
+    folder = CheckpointFolder(f"{scheme}{tmp_path}")
     (tmp_path / "g000007").mkdir()
-    assert context.checkpoints_left() == [7]
-    context.delete_checkpoint(7)
-    assert context.checkpoints_left() == []
+    assert folder.generations() == [7]
+    folder.delete(7)
+    assert folder.generations() == []
     assert local_path("hdfs://h/c") is None
+
+
+def test_a_checkpoint_is_deleted_while_a_stopped_task_still_writes(tmp_path: Path) -> None:
+    folder = CheckpointFolder(str(tmp_path))
+    late, begun = Path(folder.of(3)) / "state" / "0", threading.Event()
+
+    def write() -> None:
+        end = time.monotonic() + 0.5
+        while time.monotonic() < end:
+            with suppress(OSError):  # its parent has just been deleted
+                late.mkdir(parents=True, exist_ok=True)
+            begun.set()
+
+    task = threading.Thread(target=write)
+    task.start()
+    begun.wait()
+    folder.delete(3)
+    task.join()
+    assert folder.generations() == []

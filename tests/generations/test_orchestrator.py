@@ -63,7 +63,8 @@ class FakeGeneration:
     def positions(self) -> dict[Any, int]:
         return {}
 
-    def public_tables(self, _: Config) -> Mapping[str, Any]:
+    @property
+    def public_tables(self) -> Mapping[str, Any]:
         return {}
 
     def give_up(self) -> None: ...
@@ -96,7 +97,7 @@ class Rig:
         self.board = Board(nothing)
         counters = GenerationCounters(lambda *_: None)
         post, report = self.events.put, self.status_tables.report
-        context = GenerationContext(CONFIG, nothing, nothing, "", lambda: None, counters, post, report)
+        context = GenerationContext(CONFIG, nothing, nothing, nothing, lambda: None, counters, post, report)
         writer: Any = self
         ports = Ports(
             events=self.events,

@@ -133,7 +133,7 @@ def held(app: App, bootstrap: str) -> Held:
         names,
         _native_threads()["rdk:main"],
         sum(app.config.app in topic for topic in topics),
-        len(context(app).checkpoints_left()),
+        len(context(app).checkpoints.generations()),
         sum(isinstance(each, GenerationTables) for each in gc.get_objects()),
     )
 

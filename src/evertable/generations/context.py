@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,12 +10,9 @@ from dataclasses import dataclass
 from evertable.changelog.topics import ChangelogTopics
 from evertable.config import Config
 from evertable.engine.process import Engine
-from evertable.engine.spec import local_path
+from evertable.generations.checkpoint_folders import CheckpointFolder
 from evertable.generations.events import OrchestratorEvent
 from evertable.generations.feed import Feed
-
-DELETE_S, DELETE_RETRY_S = 5.0, 0.1
-"""How long deleting a checkpoint may take, and the pause between two attempts."""
 
 
 class GenerationCounters:
@@ -50,8 +45,8 @@ class GenerationCounters:
     def tables_bytes(self) -> int:
         """About how much memory the tables of all generations take."""
         with self._lock:
-            tables = [feed.tables for feed in self._feeds]
-        return sum(each.nbytes for each in tables)
+            feeds = list(self._feeds)
+        return sum(feed.tables.nbytes for feed in feeds)
 
     @property
     def folded(self) -> int:
@@ -71,8 +66,7 @@ class GenerationContext:
     config: Config
     topics: ChangelogTopics
     engine: Engine
-    checkpoints: str
-    """The app's checkpoint folder."""
+    checkpoints: CheckpointFolder
     ring: Callable[[], None]
     """Notifies viewers that a table has changed."""
     counts: GenerationCounters
@@ -86,27 +80,11 @@ class GenerationContext:
         limit = self.config.server.max_memory_mb
         return limit is None or self.counts.tables_bytes + more <= limit << 20
 
-    def checkpoint(self, generation: int) -> str:
-        return f"{self.checkpoints}/g{generation:06d}"
-
-    def delete_checkpoint(self, generation: int) -> None:
-        """Deletes a generation's checkpoint, if it is in the local file system.
-
-        A task that was just stopped may still write there. What is left after a while, the next start deletes.
-        """
-        path = local_path(self.checkpoint(generation))
-        deadline = time.monotonic() + DELETE_S
-        while path is not None and path.exists() and time.monotonic() < deadline:
-            shutil.rmtree(path, ignore_errors=True)
-            time.sleep(DELETE_RETRY_S)
-
     def delete(self, generation: int) -> None:
         """Deletes the changelog and the checkpoint of an ended generation."""
         self.topics.delete(generation)
-        self.delete_checkpoint(generation)
+        self.checkpoints.delete(generation)
 
-    def checkpoints_left(self) -> list[int]:
-        """Returns the generations that have a checkpoint in the local file system."""
-        root = local_path(self.checkpoints)
-        found = root.glob("g" + "[0-9]" * 6) if root is not None and root.is_dir() else ()
-        return sorted(int(path.name[1:]) for path in found)
+    def left_behind(self) -> set[int]:
+        """Returns the generations that have a changelog or a checkpoint."""
+        return {*self.topics.list(), *self.checkpoints.generations()}

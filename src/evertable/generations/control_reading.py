@@ -36,10 +36,11 @@ class ControlReading:
 def read_control(
     topic: ControlTopic, state: AppState, writer: Writer, report: Callable[[str, str], None], *, is_own: bool
 ) -> ControlReading:
-    """Reads on where the last start left off; ``report`` logs if it begins elsewhere.
+    """Reads on where the last start left off, and creates a missing topic; ``report`` logs if it begins elsewhere.
 
     ``is_own`` is whether no other app reads the topic. Raises KafkaUnreachableError.
     """
+    topic.ensure()
     topic_id = topic.describe().id
     start = control_start(state, topic.name, topic_id, is_own=is_own)
     if start.is_recreated:

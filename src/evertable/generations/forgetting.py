@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -12,13 +11,11 @@ from pathlib import Path
 from evertable.config import KafkaProperties
 from evertable.config.loading import state_dir
 from evertable.engine.spec import local_path
-from evertable.generations.checkpoint_folders import name_beside, owner, owner_file
+from evertable.generations.checkpoint_folders import checkpoints_in, name_beside, owner, owner_file
 from evertable.kafka.admin import Admin
 from evertable.kafka.topics import delete
 from evertable.state.apps import InstalledApp
 from evertable.state.state import AppState
-
-_GENERATION = re.compile(r"g[0-9]{6,}")
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,7 @@ def local_files(app: str, state: AppState, state_id: str | None) -> list[Path]:
     if state_id:
         folders |= {folder.with_name(name_beside(app, state_id)) for folder in folders}
     own = [folder for folder in folders if not _has_another_owner(folder, state_id)]
-    found = [path for folder in own if folder.is_dir() for path in folder.iterdir() if _GENERATION.fullmatch(path.name)]
+    found = [path for folder in own for path in checkpoints_in(folder)]
     marks = {owner_file(folder.parent, app) for folder in own if folder.name == app}
     rest = [*sorted(marks), *([log] if plain in own else [])]
     return [*sorted(found), *(path for path in rest if path.is_file())]

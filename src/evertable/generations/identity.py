@@ -11,7 +11,7 @@ from evertable.config import Config, Source
 from evertable.errors import TopicNotFoundError
 from evertable.kafka.admin import AdminPool
 from evertable.kafka.topics import topic_id
-from evertable.state.identity import Identity, SourceIdentity
+from evertable.state.identity import Identity, SourceIdentity, mismatch
 
 ENGINE_FORMAT = 2
 """The version of the keyed operator's state. Checkpoints of another version cannot be resumed."""
@@ -31,6 +31,14 @@ def identity_of(
         for source, topic_id, begin in zip((config.left, config.right), ids, offsets, strict=True)
     )
     return Identity(left, right, _layout(config))
+
+
+def change_of(
+    remembered: Identity, config: Config, admins: AdminPool | None = None, *, timeout_s: float = 30.0
+) -> str | None:
+    """Describes the first difference to what would be built now from ``config``; None if there is none."""
+    offsets = (remembered.left.offsets, remembered.right.offsets)
+    return mismatch(remembered, identity_of(config, topic_ids(config, admins, timeout_s=timeout_s), offsets))
 
 
 def topic_ids(

@@ -316,14 +316,12 @@ class Orchestrator:
             return
         is_forced = any(self.messages.is_forced(request) for request in generation.requests)
         is_held = bool(review.broken) and self._config.swap.guard and not is_forced
-        if review.remark:
-            result = Result.HELD if is_held else Result.APPLIED
-            message = keys_of(self._config).message(generation.wiring)
+        if review.findings:
             self._display.review = {
                 "generation": number,
                 **review.as_json(),
-                "result": result.value,
-                "message": message,
+                "result": (Result.HELD if is_held else Result.APPLIED).value,
+                "message": keys_of(self._config).message(generation.wiring),
             }
         if is_held:
             self._do(self._life.held(number, review.hold_reason))
@@ -337,9 +335,8 @@ class Orchestrator:
         if not generation.requests or generation.resumed or kept is None or tables is None:
             return None
         live = self._life.live
-        shown = None if live is None else self._running[live.number].tables
-        before = None if shown is None else Figures.of(shown)
-        return Review.of(Figures.of(tables), before, kept)
+        shown = self._running[live.number].tables if live else None
+        return Review.of(Figures.of(tables), Figures.of(shown) if shown else None, kept)
 
     def _publish(self, number: int) -> None:
         """Shows a generation under all names, and waits until viewers see it."""
@@ -352,7 +349,7 @@ class Orchestrator:
         writer.write(*records, *self._display.shown_before(number))
         writer.flush(self._ports.shutdown.left(FLUSH_S))  # a restart before the flip goes on with the new generation
         self._display.drop_review_of_another(number)
-        self._ports.publish(number, running.public_tables(self._config), self._display.show_status)
+        self._ports.publish(number, running.public_tables, self._display.show_status)
         began, running.swap_began = running.swap_began, 0.0
         took = time.monotonic() - began if began else 0.0
         how = f"published after {took:.1f} s" if began else "live again"

@@ -110,10 +110,8 @@ class Review:
         If a swap is held, ``kept`` stays live; a topic that both have is no reason to hold it.
         """
         shown = (kept.left_topic, kept.right_topic) if kept else (None, None)
-        topics = zip(now.sources, shown, strict=True)
-        broken = tuple(
-            finding for source, topic in topics if source.topic != topic for finding in _broken(source, least)
-        )
+        judged = [source for source, topic in zip(now.sources, shown, strict=True) if source.topic != topic]
+        broken = tuple(finding for source in judged for finding in _broken(source, least))
         odd = () if before is None else compare(now, before)
         reported = {finding.topic for finding in broken}
         return cls(now, before, broken, tuple(finding for finding in odd if finding.topic not in reported))

@@ -14,7 +14,7 @@ from functools import partial
 from evertable.changelog.caught_up import SourcePartition
 from evertable.changelog.resumption import ChangelogEnd, ResumeCheck
 from evertable.changelog.schema import Side
-from evertable.config import Config, Source, SwapMode
+from evertable.config import Config, SwapMode
 from evertable.engine.committed import Ends, committed_in_checkpoint
 from evertable.engine.protocol import EpochCommitted, Started
 from evertable.errors import EvertableError, NotEnoughMemoryError, TopicRecreatedError
@@ -23,7 +23,7 @@ from evertable.generations.commits import Commits, changelog_end
 from evertable.generations.context import GenerationContext
 from evertable.generations.events import Broken, Committed, Warm
 from evertable.generations.feed import Feed
-from evertable.generations.identity import identity_of, topic_ids
+from evertable.generations.identity import change_of, identity_of, topic_ids
 from evertable.generations.retrying import retried
 from evertable.generations.review import Figures
 from evertable.generations.source_events import EventKind
@@ -32,7 +32,7 @@ from evertable.generations.suggestions import suggesting
 from evertable.kafka.admin import AdminPool
 from evertable.kafka.outages import WarningThrottle
 from evertable.schema.wiring import Wiring
-from evertable.state.identity import Identity, mismatch
+from evertable.state.identity import Identity
 from evertable.state.records import ChangelogRecord, LiveRecord, Record
 from evertable.tables.generation import GenerationTables, Input
 from evertable.tables.table import Table
@@ -79,7 +79,6 @@ class RunningGeneration:
     """The monotonic time at which its query was last known to run."""
     replaced_figures: Figures | None = None
     """The figures of the tables that it replaced in a swap; None if there were none."""
-    tables: GenerationTables | None = None
     feed: Feed | None = None
     built: Build | None = None
     building: Future[None] | None = None
@@ -106,11 +105,10 @@ class RunningGeneration:
         if prepared is None or self._given_up.is_set():
             return
         self.identity, self.built, resume_check = prepared
-        left, right = _input(config.left), _input(config.right)
-        self.tables = GenerationTables(left, right, self.wiring.join, context.ring)
+        left, right = (Input(each.name, each.topic, each.key, each.columns) for each in (config.left, config.right))
         self.feed = Feed(
             self.built.reader(config),
-            self.tables,
+            GenerationTables(left, right, self.wiring.join, context.ring),
             self.built.caught_up(lambda: self.start_offsets is not None or context.engine.was_restarted(self.number)),
             on_caught_up=partial(self._recheck_topics, config),
             on_failure=self._fail,
@@ -127,53 +125,39 @@ class RunningGeneration:
 
     def _prepare(self, config: Config, attempt: int, timeout_s: float) -> tuple[Identity, Build, ResumeCheck | None]:
         """Inspects the topics and creates or finds the changelog, with new connections: old ones may be dead."""
-        self._admins.renew()
-        checkpoint, topics = self.context.checkpoint(self.number), self.context.topics
+        admins, starts = self._admins, self.start_offsets
+        admins.renew()
+        where = (self.number, self.context.topics, self.context.checkpoints.of(self.number))
         with suggesting(config):
             # Before the topics' offsets are read: a topic that is recreated in between must count as changed.
-            ids = topic_ids(config, self._admins, timeout_s=timeout_s)
-            if self.start_offsets is not None:
-                built = resume(
-                    config,
-                    self.number,
-                    topics,
-                    checkpoint,
-                    self.start_offsets,
-                    admins=self._admins,
-                    timeout_s=timeout_s,
-                )
+            ids = topic_ids(config, admins, timeout_s=timeout_s)
+            if starts is not None:
+                built = resume(config, *where, starts, admins=admins, timeout_s=timeout_s)
             else:
                 is_eager = config.swap.mode is SwapMode.EAGER
                 built = build(
                     config,
-                    self.number,
-                    topics,
-                    checkpoint,
+                    *where,
                     throttle_s=THROTTLE_SHARE * config.swap.timeout_s if self.is_beside_live and not is_eager else 0.0,
                     is_eager=is_eager,
-                    admins=self._admins,
+                    admins=admins,
                     may_exist=attempt > 1,
                     timeout_s=timeout_s,
                 )
-        resume_check = None if self.start_offsets is None else self._resume_check(config, built, timeout_s)
+        resume_check = None
+        if starts is not None:  # before the query starts, because that writes to the changelog
+            committed = committed_records(config, built, committed_in_checkpoint(built.spec), timeout_s=timeout_s)
+            end = changelog_end(config, built.spec.changelog_topic, admins, timeout_s=timeout_s)
+            resume_check = ResumeCheck(end, committed)
         return identity_of(config, ids, (built.spec.left.start, built.spec.right.start)), built, resume_check
-
-    def _resume_check(self, config: Config, built: Build, timeout_s: float) -> ResumeCheck:
-        """Returns what the changelog must show; before the query starts, because that writes to the changelog."""
-        committed = committed_records(config, built, committed_in_checkpoint(built.spec), timeout_s=timeout_s)
-        return ResumeCheck(
-            changelog_end(config, built.spec.changelog_topic, self._admins, timeout_s=timeout_s), committed
-        )
 
     def _recheck_topics(self, config: Config) -> None:
         """Reports that it is warm, unless a topic was recreated meanwhile: its rows may then be of both topics."""
-        if self.identity is None or self.built is None:
+        if (identity := self.identity) is None:
             return
-        identity, spec = self.identity, self.built.spec
 
         def changes(_: int, timeout_s: float) -> str:
-            ids = topic_ids(config, self._admins, timeout_s=timeout_s)
-            return mismatch(identity, identity_of(config, ids, (spec.left.start, spec.right.start))) or ""
+            return change_of(identity, config, self._admins, timeout_s=timeout_s) or ""
 
         try:
             why = retried(changes, self._given_up, self._report_retry, first_s=RECHECK_S)
@@ -219,7 +203,7 @@ class RunningGeneration:
     def _free(self) -> None:
         if self.feed is not None:
             self.context.counts.retire(self.feed)
-        self.tables = self.feed = None
+        self.feed = None
         give_back_memory()
 
     def query_failed(self, reason: str) -> None:
@@ -258,12 +242,12 @@ class RunningGeneration:
         return {} if feed is None else feed.positions
 
     @property
-    def record(self) -> LiveRecord:
-        """What a restart needs to resume it."""
+    def records(self) -> list[Record]:
+        """What a restart needs to resume it and to check that its changelog is complete."""
         if self.built is None or self.identity is None:
             raise ValueError(f"generation {self.number} is not built")
         spec = self.built.spec
-        return LiveRecord(
+        live = LiveRecord(
             self.number,
             self.wiring,
             self.identity,
@@ -273,26 +257,30 @@ class RunningGeneration:
             self.created,
             self.published,
         )
+        end = self.changelog_end
+        return [live, *([] if end is None else [ChangelogRecord(self.number, end.topic_id, end.ends)])]
 
     @property
-    def records(self) -> list[Record]:
-        """What a restart needs to resume it and to check that its changelog is complete."""
-        end = self.changelog_end
-        return [self.record, *([] if end is None else [ChangelogRecord(self.number, end.topic_id, end.ends)])]
+    def tables(self) -> GenerationTables | None:
+        feed = self.feed
+        return feed.tables if feed else None
 
     @property
     def rows(self) -> int:
-        return 0 if self.tables is None else self.tables.joined.extent.total
+        tables = self.tables
+        return tables.joined.extent.total if tables else 0
 
-    def public_tables(self, config: Config) -> Mapping[str, Table]:
-        """Returns its tables by their public names."""
-        if self.tables is None:
+    @property
+    def public_tables(self) -> Mapping[str, Table]:
+        """Its tables by their public names."""
+        if (tables := self.tables) is None:
             raise ValueError(f"generation {self.number} has no tables")
+        config = self.context.config
         return {
-            config.table_of(config.left): self.tables.left,
-            config.table_of(config.right): self.tables.right,
-            config.joined_table: self.tables.joined,
-            DEAD_LETTERS: self.tables.dead_letters,
+            config.table_of(config.left): tables.left,
+            config.table_of(config.right): tables.right,
+            config.joined_table: tables.joined,
+            DEAD_LETTERS: tables.dead_letters,
         }
 
 
@@ -300,7 +288,3 @@ def give_back_memory() -> None:
     """Returns freed memory to the system: glibc keeps what a thread has freed, and each generation has a thread."""
     with suppress(AttributeError):  # another C library, without such a function
         ctypes.CDLL(None).malloc_trim(0)
-
-
-def _input(source: Source) -> Input:
-    return Input(source.name, source.topic, source.key, source.columns)

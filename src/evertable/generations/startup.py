@@ -15,14 +15,13 @@ from evertable.errors import EvertableError, KafkaUnreachableError
 from evertable.generations.commits import changelog_end
 from evertable.generations.context import GenerationContext
 from evertable.generations.control_reading import ControlReading, read_control
-from evertable.generations.identity import identity_of, topic_ids
+from evertable.generations.identity import change_of
 from evertable.generations.lifecycle import Action, Lifecycle
 from evertable.generations.orchestrator import Orchestrator
-from evertable.generations.patience import Patience
+from evertable.generations.retrying import Patience
 from evertable.generations.running import RunningGeneration
 from evertable.generations.status_tables import StatusTables, iso, iso_of_ms
 from evertable.schema.wiring import Wiring
-from evertable.state.identity import mismatch
 from evertable.state.records import ChangelogRecord, GenerationRow, LiveRecord, PreviousWiring
 from evertable.state.state import AppState
 from evertable.state.state_topic import StateTopic
@@ -61,7 +60,6 @@ class Startup:
 
         If it is another topic than before, results of earlier messages are forgotten: their offsets mean others now.
         """
-        self.patience.until_there(topic)
         is_own = topic.name == self.context.config.own_topics.default_control
         reading = self.patience.until_kafka_answers(
             lambda: read_control(topic, self.state, writer, self.context.report, is_own=is_own)
@@ -87,7 +85,7 @@ class Startup:
     def lifecycle(self) -> Lifecycle:
         """Returns the lifecycle, which numbers generations behind all there have been."""
         config, known = self.context.config, (row.generation for row in self.state.generations)
-        left_behind = self.patience.until_kafka_answers(self._left_behind)
+        left_behind = self.patience.until_kafka_answers(self.context.left_behind)
         last = max([0, self.state.last_generation, *known, *left_behind])
         life = Lifecycle(config.swap, last, [self._last_wiring, config.wiring])
         life.previous = self.state.previous
@@ -126,7 +124,7 @@ class Startup:
 
     def clean_up(self, kept: Collection[int]) -> None:
         """Deletes what a dead owner left behind, until the shutdown begins: then it may be a successor's."""
-        for number in self.patience.until_kafka_answers(self._left_behind) - set(kept):
+        for number in self.patience.until_kafka_answers(self.context.left_behind) - set(kept):
             self.context.report("INFO", f"Deleting what is left of generation {number}")
             self.patience.until_kafka_answers(partial(self.context.delete, number))
 
@@ -135,15 +133,12 @@ class Startup:
         live = self.state.live
         return live.wiring if live and not self.reset_wiring else self.context.config.wiring
 
-    def _left_behind(self) -> set[int]:
-        return {*self.context.topics.list(), *self.context.checkpoints_left()}
-
     def _obstacle(self, live: LiveRecord, changelog: ChangelogRecord | None) -> str | None:
         """Returns why a generation cannot be resumed; None if it can."""
         if live.generation not in self.context.topics.list():
             return f"Its changelog '{live.changelog_topic}' is gone."
-        checkpoint = self.context.checkpoint(live.generation)
-        if live.checkpoint != checkpoint or live.generation not in self.context.checkpoints_left():
+        checkpoint = self.context.checkpoints.of(live.generation)
+        if live.checkpoint != checkpoint or live.generation not in self.context.checkpoints.generations():
             return f"Its checkpoint '{live.checkpoint}' is gone."
         try:
             config = self.context.config.rewired(live.wiring)
@@ -151,8 +146,7 @@ class Startup:
                 remembered = ChangelogEnd(changelog.topic_id, changelog.ends)
                 if missing := shortfall(remembered, changelog_end(config, live.changelog_topic)):
                     return missing
-            offsets = (live.identity.left.offsets, live.identity.right.offsets)
-            return mismatch(live.identity, identity_of(config, topic_ids(config), offsets))
+            return change_of(live.identity, config)
         except KafkaUnreachableError:
             raise  # no reason against resuming it
         except EvertableError as error:
