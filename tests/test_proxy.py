@@ -57,7 +57,7 @@ def test_latency_counts_for_each_direction(proxy: Proxy) -> None:
         ask(connection)
         took = time.monotonic() - begin
     proxy.heal()
-    assert took >= 0.2
+    assert took >= 0.2  # a lower bound, which a busy machine cannot break
 
 
 def test_a_black_hole_takes_new_connections_too_until_it_is_healed(proxy: Proxy) -> None:

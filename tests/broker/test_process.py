@@ -72,7 +72,6 @@ def test_a_lock_is_held_until_it_ends(tmp_path: Path) -> None:
         fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent has died")
 def test_it_dies_with_a_supervisor_that_is_killed(tmp_path: Path) -> None:
     process = start(STUBBORN, tmp_path / "out")
     os.kill(process._supervisor.pid, signal.SIGKILL)

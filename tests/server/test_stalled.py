@@ -1,11 +1,10 @@
-"""A viewer that takes nothing costs little, slows nobody down, and goes on with the newest page."""
+"""A viewer that does not read costs little, delays nobody, and continues with the newest page."""
 
 from __future__ import annotations
 
 import ctypes
 import gc
 import socket as sockets_
-import time
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,6 @@ from evertable.tables.bounded import BoundedTable
 ROWS = 2_000
 FULL = 50
 """Rounds until all buffers on the way are full."""
-STALL_S = 30.0
 MAX_BYTES = 5_000_000
 
 
@@ -32,11 +30,11 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Authority(tmp_path_factory.mktemp("tls")).identity("here").both
 
 
-@pytest.mark.parametrize(("secured", "stall_s"), [(False, STALL_S), (True, 0.0)], ids=["plain", "TLS"])
+@pytest.mark.parametrize("secured", [False, True], ids=["plain", "TLS"])
 def test_a_stalled_viewer_costs_little_and_catches_up_with_one_page(
-    serve: Serve, certificate: Path, secured: bool, stall_s: float
+    serve: Serve, certificate: Path, secured: bool
 ) -> None:
-    """Tens of megabytes of pages change meanwhile; what it finds is what fits into the network, then the newest."""
+    """Tens of megabytes of changes later it reads what the buffers hold, then the newest page."""
     rows = BoundedTable(USERS, ROWS)
 
     def change(number: int) -> None:
@@ -50,8 +48,8 @@ def test_a_stalled_viewer_costs_little_and_catches_up_with_one_page(
         picture = lively.subscribe("users_ui", limit=1_000)
         stalled.subscribe("users_ui", limit=1_000)
         stalled.socket.socket.setsockopt(sockets_.SOL_SOCKET, sockets_.SO_RCVBUF, 65_536)
-        start, before, pages, number = time.monotonic(), 0, 0, 0
-        while number < 4 * FULL or time.monotonic() < start + stall_s:
+        before, pages, number = 0, 0, 0
+        while number < 4 * FULL:
             number += 1
             change(number)
             lively.until(lambda number=number: picture.rows[0][2] == number)  # type: ignore[misc]
@@ -59,13 +57,13 @@ def test_a_stalled_viewer_costs_little_and_catches_up_with_one_page(
                 wait_until(lambda: sockets.blocked)
                 gc.collect()
                 pages = hub.sent["page"]
-            if FULL <= number < 2 * FULL:  # what these rounds take is used again in the next ones
+            if FULL <= number < 2 * FULL:  # the next rounds reuse this memory
                 before = max(before, resident_bytes())
         lively.settle(1)
         gc.collect()
-        ctypes.CDLL(None).malloc_trim(0)  # what the allocator keeps for later is not the viewer's
+        ctypes.CDLL(None).malloc_trim(0)  # free memory that the allocator keeps is not the viewer's
         assert resident_bytes() - before < MAX_BYTES
-        assert hub.sent["page"] - pages <= number - FULL + 1  # to the lively one
+        assert hub.sent["page"] - pages <= number - FULL + 1  # those of the lively viewer
         late, sent = stalled.pictures["a"], hub.sent["page"]
         stalled.until(lambda: late.rows[0][2] == number)
         assert late.rows == picture.rows
