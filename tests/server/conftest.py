@@ -1,4 +1,4 @@
-"""Servers that tests start, and a catalog with something in it."""
+"""Servers for tests, and a catalog with one table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from evertable.tables.catalog import Catalog
 
 @pytest.fixture
 def catalog() -> Catalog:
-    """A live generation 3, with one table ``users_ui``."""
+    """Makes a catalog with generation 3 live and one table ``users_ui``."""
     made = Catalog(["users_ui"])
     made.publish(3, {"users_ui": table()})
     return made
@@ -54,14 +54,14 @@ def serve() -> Iterator[Serve]:
 
 @pytest.fixture
 def client(serve: Serve, catalog: Catalog) -> Iterator[httpx.Client]:
-    """A client of a server over ``catalog``."""
+    """Returns a client of a server over ``catalog``."""
     with httpx.Client(base_url=serve(catalog).url) as made:
         yield made
 
 
 @pytest.fixture
 def lost(monkeypatch: pytest.MonkeyPatch) -> list[WebSocketProtocol]:
-    """Connections that have ended."""
+    """Collects connections that have ended."""
     found: list[WebSocketProtocol] = []
     end = WebSocketProtocol.connection_lost
 

@@ -1,4 +1,4 @@
-"""A WebSocket by hand, for what no library would send: half frames, floods, and nothing read."""
+"""A hand-written WebSocket, for half frames, floods, and clients that do not read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TEXT, CLOSE, PING = 1, 8, 9
 
 
 def framed(data: bytes, kind: int = TEXT) -> bytes:
-    """A client's frame, masked with zeros."""
+    """Encodes a client's frame, masked with zeros."""
     size = len(data)
     if size < 126:
         head = bytes((0x80 | kind, 0x80 | size))
@@ -29,7 +29,7 @@ def framed(data: bytes, kind: int = TEXT) -> bytes:
 
 
 class RawSocket:
-    """Connected, accepted and welcomed; from then on it reads nothing unless it is told to."""
+    """A socket that reads nothing by itself after the welcome."""
 
     def __init__(self, port: int, context: ssl.SSLContext | None = None, timeout_s: float = 30) -> None:
         plain = socket.socket()

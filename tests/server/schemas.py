@@ -1,4 +1,4 @@
-"""As much of JSON Schema as ``openapi.yaml`` uses, to hold answers to it."""
+"""Checks responses against the part of JSON Schema that ``openapi.yaml`` uses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KNOWN = {
 
 
 def problems(value: Any, schema: dict[str, Any], whole: dict[str, Any], at: str = "$") -> Iterator[str]:
-    """Where ``value`` is not what the schema says."""
+    """Yields the places where ``value`` violates the schema."""
     while "$ref" in schema:
         schema = resolved(schema["$ref"], whole)
     assert set(schema) <= _KNOWN, set(schema) - _KNOWN

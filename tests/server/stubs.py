@@ -1,4 +1,4 @@
-"""A WebSocket endpoint and an orchestrator's side of the operators' addresses, for servers that tests start."""
+"""A WebSocket endpoint and an orchestrator, for servers of tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever comes in on sockets, and whatever is in tables: the others see what they should, and nothing is left."""
+"""Hostile clients and odd tables disturb no other viewer, and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ REQUESTS: list[dict[str, Any]] = [
 
 
 class Abuse:
-    """What a broken or hostile client may send, from a seed."""
+    """Generates frames of a broken or hostile client."""
 
     def __init__(self, random: Random) -> None:
         self._random = random
@@ -80,14 +80,14 @@ class Abuse:
 
 
 def end(hub: Hub, sockets: Sockets) -> None:
-    """Nothing is left of those who went."""
+    """Checks that nothing is left of closed sockets."""
     wait_until(lambda: not len(sockets), "sockets end")
     assert (hub.views, hub.subscriptions) == (0, 0)
     wait_until(lambda: not hub.orders, "orders are dropped")
 
 
 def test_abuse_disturbs_nobody(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
-    """Random and mutated frames, half frames and sudden ends, while a viewer's pictures stay right."""
+    """Random, mutated and half frames and sudden disconnects; a viewer's pages stay correct."""
     random, rows = Random(4), BoundedTable(USERS, 500)
     rows.put(dict(enumerate(numbered(50))))
     server, hub, sockets = live(serve, catalog_of(users_ui=rows))
@@ -106,7 +106,7 @@ def test_abuse_disturbs_nobody(serve: Serve, caplog: pytest.LogCaptureFixture) -
             if random.random() < 0.2:
                 left_open.append(bad)
             else:
-                if random.random() < 0.5:  # without a farewell, so that the other end is told by an error
+                if random.random() < 0.5:  # without a closing frame: the server gets an error
                     bad.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 bad.socket.close()
             rows.put({n % 30: ("u", f"change {n}", n), 1_000 + n: ("new", "row", -n)})
@@ -125,8 +125,8 @@ def test_abuse_disturbs_nobody(serve: Serve, caplog: pytest.LogCaptureFixture) -
     end(hub, sockets)
 
 
-def test_who_comes_and_goes_leaves_nothing(serve: Serve) -> None:
-    """A thousand times: no view, order, task, thread or memory stays."""
+def test_disconnected_viewers_leave_nothing(serve: Serve) -> None:
+    """After a thousand of them no view, order, task, thread or memory is left."""
     rows = table(rows=numbered(200))
     server, hub, sockets = live(serve, catalog_of(users_ui=rows))
 
@@ -137,7 +137,7 @@ def test_who_comes_and_goes_leaves_nothing(serve: Serve) -> None:
         return asyncio.run_coroutine_threadsafe(count(), hub.loop).result(30)
 
     def others() -> int:
-        """Threads that are no workers: those are started when they are needed, up to a fixed number."""
+        """Counts threads except workers, which are started on demand up to a fixed number."""
         return sum(not thread.name.startswith("evertable-worker") for thread in threading.enumerate())
 
     used = threads = idle = 0
@@ -162,7 +162,7 @@ def test_who_comes_and_goes_leaves_nothing(serve: Serve) -> None:
 
 
 def test_wide_tables_and_odd_names(serve: Serve) -> None:
-    """Five hundred columns, names with quotes, blanks and any script; in pages, patches, sorts, filters and REST."""
+    """Five hundred columns with any names work in pages, patches, sorts, filters and REST."""
     names = ['say "hi"', "it's", "naïve 名前", "a,b", "-minus", "back\\slash", *(f"c{i}" for i in range(494))]
     columns = parse_columns(dict.fromkeys(names, "string"))
     rows = BoundedTable(columns, 1_000)
@@ -183,7 +183,7 @@ def test_wide_tables_and_odd_names(serve: Serve) -> None:
 
 
 def test_no_columns_at_all(serve: Serve) -> None:
-    """Rows that show nothing are counted, come and go."""
+    """Rows without columns are counted, added and removed."""
     rows = table(rows=numbered(3))
     server, *_ = live(serve, catalog_of(users_ui=rows))
     with Viewer(server.url) as viewer:
@@ -195,7 +195,7 @@ def test_no_columns_at_all(serve: Serve) -> None:
 
 @pytest.mark.parametrize("type_", ["string", "json"])
 def test_huge_texts_make_no_huge_pages(serve: Serve, type_: str) -> None:
-    """A page has their beginnings; an export has them whole, and filters look at all of them."""
+    """A page has their beginnings; exports and filters use them whole."""
     rows = BoundedTable(parse_columns({"id": "long", "text": type_}), 1_000)
     long = "é" * 100_000
     rows.put({n: (n, f"{long}{n}") for n in range(100)})

@@ -1,4 +1,4 @@
-"""Wrong tokens are counted, logged sparingly and slowed down; junk fills no log, and answers repeat no secrets."""
+"""Wrong tokens are counted, delayed and logged rarely; junk fills no log, and responses repeat no secrets."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Clock:
 
 
 class Sleeps:
-    """Instead of asyncio.sleep: notes how long, and lasts until it is opened."""
+    """Replaces asyncio.sleep: records the delay, and lasts until it is opened."""
 
     def __init__(self, *, opened: bool = True) -> None:
         self.seconds: list[float] = []
@@ -94,7 +94,7 @@ def metric(url: str, name: str, headers: dict[str, str] | None = None) -> float:
 
 
 def test_one_line_for_each_address_and_minute(caplog: pytest.LogCaptureFixture) -> None:
-    """It says how many it stands for; the delay doubles within a minute, up to a limit."""
+    """The line has the number of attempts; the delay doubles within a minute, up to a limit."""
     clock, sleeps = Clock(), Sleeps()
 
     async def guess() -> None:
@@ -139,7 +139,7 @@ def test_many_addresses_take_no_more_memory() -> None:
 
 
 def test_guessing_never_delays_the_right_token() -> None:
-    """While as many wrong ones are held back as can be, from the same address; more than that are answered at once."""
+    """Even while the maximum of wrong ones is delayed; further wrong ones are answered immediately."""
 
     async def guess() -> None:
         sleeps = Sleeps(opened=False)
@@ -183,7 +183,7 @@ async def _status(gate: AccessMiddleware, token: str) -> int:
 
 
 def test_wrong_tokens_of_a_real_server(serve: Serve, catalog: Catalog, caplog: pytest.LogCaptureFixture) -> None:
-    """Over HTTP and over a socket; missing ones are no guesses."""
+    """Over HTTP and WebSocket; a missing token is no attempt."""
     server = serve(catalog, {"token": TOKEN}, websocket=greeting)
     for headers in ({}, {"Authorization": "Bearer x"}, {"Authorization": "Bearer y"}):
         assert httpx.get(f"{server.url}/api/tables", headers=headers).status_code == 401
@@ -194,7 +194,7 @@ def test_wrong_tokens_of_a_real_server(serve: Serve, catalog: Catalog, caplog: p
 
 
 def test_junk_writes_one_line_a_minute(serve: Serve, catalog: Catalog, caplog: pytest.LogCaptureFixture) -> None:
-    """TLS, garbage, bad bodies and bad handshakes; all are refused, counted, and summarised in the log."""
+    """TLS, garbage, bad bodies and bad handshakes are refused, counted, and summarised in the log."""
     server = serve(catalog, websocket=greeting)
     for sent in NO_REQUESTS:
         assert answer_to(server.port, sent).startswith(b"HTTP/1.1 4"), sent
@@ -207,7 +207,7 @@ def test_junk_writes_one_line_a_minute(serve: Serve, catalog: Catalog, caplog: p
     ]
 
 
-def test_the_summary_says_how_many(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_summary_has_the_number(caplog: pytest.LogCaptureFixture) -> None:
     clock = Clock()
     junk = JunkConnections(clock)
     for _ in range(1_000):
@@ -220,8 +220,8 @@ def test_the_summary_says_how_many(caplog: pytest.LogCaptureFixture) -> None:
     ]
 
 
-def test_a_request_under_way_does_not_see_junk_behind_it(serve: Serve, catalog: Catalog) -> None:
-    """A good request is answered, whatever follows on its connection."""
+def test_junk_behind_a_request_does_not_affect_it(serve: Serve, catalog: Catalog) -> None:
+    """A good request is answered, whatever follows on the connection."""
     server = serve(catalog)
     seen = answer_to(server.port, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGARBAGE\r\n\r\n")
     assert seen.startswith(b"HTTP/1.1 200")
@@ -238,10 +238,10 @@ def test_a_request_under_way_does_not_see_junk_behind_it(serve: Serve, catalog: 
         f"evertable.v1, bearer:{TOKEN}/",
     ],
 )
-def test_a_malformed_subprotocol_is_the_gates_to_refuse(
+def test_a_malformed_subprotocol_is_refused(
     serve: Serve, catalog: Catalog, caplog: pytest.LogCaptureFixture, offer: str
 ) -> None:
-    """With its condition and headers; neither answer nor log repeats what was offered."""
+    """With condition and headers; neither response nor log repeats the offered text."""
     caplog.set_level(logging.DEBUG)
     server = serve(catalog, {"token": TOKEN}, websocket=greeting)
     line = b"Sec-WebSocket-Protocol: " + offer.encode("latin-1") + b"\r\n\r\n"
@@ -255,7 +255,7 @@ def test_a_malformed_subprotocol_is_the_gates_to_refuse(
 
 
 def test_a_padded_token_opens_a_socket(serve: Serve, catalog: Catalog) -> None:
-    """Base64 with its padding, which is no token by RFC 9110, is one here."""
+    """Padded base64 is accepted, although RFC 9110 does not allow it as a token."""
     server = serve(catalog, {"token": TOKEN}, websocket=greeting)
     sent = UPGRADE + KEY + f"Sec-WebSocket-Protocol: evertable.v1, bearer.{ENCODED}==\r\n\r\n".encode()
     with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
@@ -275,14 +275,14 @@ def test_other_bad_handshakes_repeat_nothing_either(serve: Serve, catalog: Catal
 def test_a_handshake_that_is_too_long_holds_no_connection(
     serve: Serve, catalog: Catalog, lost: list[WebSocketProtocol]
 ) -> None:
-    """It is answered and its connection closed; nothing waits for more."""
+    """It is answered, and its connection closed."""
     server = serve(catalog, websocket=greeting)
     assert answer_to(server.port, UPGRADE + KEY + b"X: " + b"x" * 9_000 + b"\r\n\r\n").startswith(b"HTTP/1.1 431")
     wait_until(lambda: lost, "the connection ends")
 
 
 def _parts(answer: bytes) -> tuple[dict[str, str], str]:
-    """Status and headers, and the body."""
+    """Splits a response into status, headers and body."""
     head, _, body = answer.decode("latin-1").partition("\r\n\r\n")
     first, *rest = head.split("\r\n")
     headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in rest)}

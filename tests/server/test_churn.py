@@ -1,4 +1,4 @@
-"""While a join's changelog comes in, every page that a viewer holds is the table's, at the version it names."""
+"""While a changelog is folded, each page of a viewer equals the table at the page's version."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ VIEWS = [
 
 
 def json_rows(tables: GenerationTables) -> Rows:
-    """The joined table as JSON has it; asof's timestamps, the only type that needs a look, as text."""
+    """Returns the joined table as JSON, with timestamps as text."""
     texts = [
         [value.isoformat(timespec="microseconds") if hasattr(value, "isoformat") else value for value in row]
         for row in rows_of(tables.joined)
@@ -46,7 +46,7 @@ def json_rows(tables: GenerationTables) -> Rows:
 
 @pytest.mark.parametrize("join", JoinType)
 def test_every_page_is_the_tables(serve: Serve, join: JoinType) -> None:
-    """Unsorted views row for row at each version; the others in the end, and their rows' cells always."""
+    """Unsorted views are compared at each version; others at the end, and their cells always."""
     schema, random = ChangelogSchema(*COLUMNS, join), Random(join.value)
     lines = ModelOperator(schema, (KEY, KEY)).run(placed(packed(sampled(60, number=7))))
     random.shuffle(lines)
@@ -57,7 +57,7 @@ def test_every_page_is_the_tables(serve: Serve, join: JoinType) -> None:
     states: dict[int, Rows] = {0: []}
     seen: list[tuple[View, int, int, Rows]] = []
     with Viewer(server.url) as viewer:
-        pictures = {str(i): viewer.subscribe("final_ui", str(i), **asked(view)) for i, view in enumerate(VIEWS)}
+        pictures = {str(i): viewer.subscribe("final_ui", str(i), **as_frame(view)) for i, view in enumerate(VIEWS)}
 
         def remember(frame: dict[str, Any]) -> None:
             if (picture := pictures.get(frame.get("id", ""))) is not None:
@@ -84,13 +84,13 @@ def test_every_page_is_the_tables(serve: Serve, join: JoinType) -> None:
             assert (total, rows) == (len(state), page(view, expected(tables, view, state)))
 
 
-def asked(view: View) -> dict[str, Any]:
+def as_frame(view: View) -> dict[str, Any]:
     names = {"newest_first": "newestFirst"}
     return {names.get(name, name): value for name, value in vars(view).items()}
 
 
 def expected(tables: GenerationTables, view: View, rows: Rows) -> Rows:
-    """All rows that the view lets through, in order, by plain Python."""
+    """Computes the rows of the view in plain Python."""
     order = Naive(tables.joined.columns).order(rows, view.sort, parse(view.filter), view.newest_first)
     return [rows[i] for i in order]
 

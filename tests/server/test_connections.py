@@ -1,4 +1,4 @@
-"""The way to the network: frames of every length, and viewers that take nothing, end badly, or never begin."""
+"""Connections: frames of every length, and viewers that do not read, break off, or never start."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SIZES = [0, 1, 124, 125, 126, 127, 65_534, 65_535, 65_536, 65_537, 1_000_000]
 
 
 class Sized:
-    """An endpoint that writes frames of these sizes, and of nothing else."""
+    """An endpoint that writes frames of these sizes."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
@@ -50,7 +50,7 @@ class Sized:
 
 
 def test_frames_of_every_length_arrive_whole(serve: Serve, catalog: Catalog) -> None:
-    """At the borders of the three ways to write a length too."""
+    """Including the limits of the three encodings of a length."""
     server = serve(catalog, websocket=Sized())
     url = server.url.replace("http", "ws") + "/ws"
     with connect(url, subprotocols=[Subprotocol("evertable.v1")], max_size=None, compression=None) as viewer:
@@ -66,7 +66,7 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Stalling:
-    """A server whose pages fill every buffer on the way, and viewers that read none of it."""
+    """A server whose pages fill all buffers, and viewers that do not read."""
 
     def __init__(self, serve: Serve) -> None:
         self.rows = BoundedTable(USERS, 20_000)
@@ -99,10 +99,10 @@ def stalling(serve: Serve) -> Stalling:
     ids=["bad", "close", "garbage", "no UTF-8", "too long"],
 )
 @pytest.mark.usefixtures("hasty")
-def test_a_stalled_viewer_that_ends_badly_is_gone(
+def test_a_stalled_viewer_that_breaks_off_is_removed(
     stalling: Stalling, lost: list[WebSocketProtocol], ending: bytes
 ) -> None:
-    """Whatever it sends last, and though it takes no answer: its connection does not stay for ever."""
+    """Its connection ends, whatever it sent last, although it reads no response."""
     with stalling.stalled() as (viewer,):
         viewer.socket.sendall(ending)
         wait_until(lambda: lost and not len(stalling.sockets))
@@ -110,10 +110,10 @@ def test_a_stalled_viewer_that_ends_badly_is_gone(
 
 
 @pytest.mark.usefixtures("hasty")
-def test_a_viewer_without_a_sign_of_life_is_gone(
+def test_a_silent_viewer_is_removed(
     serve: Serve, lost: list[WebSocketProtocol], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its connection is alive, and nobody reads at its other end."""
+    """Its connection is open, but nobody reads at the other end."""
     monkeypatch.setattr(run, "PING_INTERVAL_S", 0.1)
     monkeypatch.setattr(run, "PING_TIMEOUT_S", 2)
     stalling = Stalling(serve)
@@ -124,8 +124,8 @@ def test_a_viewer_without_a_sign_of_life_is_gone(
         assert stalling.hub.subscriptions == 1
 
 
-def test_half_a_frame_is_waited_for(serve: Serve, catalog: Catalog) -> None:
-    """In pieces of any size, and in fragments with a ping between."""
+def test_a_frame_in_pieces_is_assembled(serve: Serve, catalog: Catalog) -> None:
+    """Pieces of any size, and fragments with a ping in between."""
     server, *_ = live(serve, catalog)
     whole = framed(json.dumps({"type": "ping", "tag": 7}).encode())
     with RawSocket(server.port) as slow, Viewer(server.url) as other:
@@ -144,7 +144,7 @@ def test_half_a_frame_is_waited_for(serve: Serve, catalog: Catalog) -> None:
 
 
 def test_a_flood_of_pings_costs_nothing(serve: Serve, catalog: Catalog) -> None:
-    """WebSocket's own, from someone who takes no answer; the last ones are answered when he does."""
+    """From a viewer that does not read; the last ones are answered when it does."""
     server, *_ = live(serve, catalog)
     flood, sent = framed(b"x" * 125, PING) * 2_000, 0
     with RawSocket(server.port) as flooding, Viewer(server.url) as other:
@@ -160,8 +160,8 @@ def test_a_flood_of_pings_costs_nothing(serve: Serve, catalog: Catalog) -> None:
             seen = seen[-10:] + flooding.socket.recv(100_000)
 
 
-def test_answers_are_not_made_for_someone_who_takes_none(serve: Serve, catalog: Catalog) -> None:
-    """His requests wait in the network, where they cost the server nothing."""
+def test_no_response_is_made_for_a_viewer_that_does_not_read(serve: Serve, catalog: Catalog) -> None:
+    """Its requests wait in the network, at no cost for the server."""
     server, *_ = live(serve, catalog)
     request = framed(json.dumps({"type": "subscribe", "id": "a", "table": "x" * 60_000}).encode())
     with RawSocket(server.port, timeout_s=2) as flooding, Viewer(server.url) as other:
@@ -173,7 +173,7 @@ def test_answers_are_not_made_for_someone_who_takes_none(serve: Serve, catalog: 
 
 
 class Unwilling:
-    """A transport that takes nothing, and the answers to pings that came in two pieces."""
+    """A transport that accepts nothing, with the pongs for pings in two chunks."""
 
     def __init__(self) -> None:
         self.written = b""
@@ -186,8 +186,8 @@ class Unwilling:
         return [self.pongs.pop(0)]
 
 
-def test_the_last_pings_are_answered_when_the_viewer_takes_it() -> None:
-    """All that came together, since the protocol answers them at once; those before are not."""
+def test_only_the_last_pings_are_answered_when_the_viewer_reads() -> None:
+    """All pings of the last chunk are answered, since the protocol does so; earlier ones are not."""
     wire, transport = WebSocketProtocol.__new__(WebSocketProtocol), Unwilling()
     wire.conn = wire.transport = transport  # type: ignore[assignment]
     wire.writable, wire.close_sent = asyncio.Event(), False
@@ -202,7 +202,7 @@ def test_the_last_pings_are_answered_when_the_viewer_takes_it() -> None:
 
 
 class Nowhere:
-    """A writer that takes everything."""
+    """A writer that discards everything."""
 
     async def drain(self) -> None:
         pass
@@ -211,8 +211,8 @@ class Nowhere:
         pass
 
 
-def test_others_have_their_turn_between_two_requests(catalog: Catalog) -> None:
-    """Though thousands are there already, and each is answered without a wait."""
+def test_other_tasks_run_between_two_requests(catalog: Catalog) -> None:
+    """Although thousands are queued, and each is answered without waiting."""
     requests = iter(
         [{"type": "websocket.connect"}]
         + [{"type": "websocket.receive", "text": '{"type": "ping"}'}] * 1_000
@@ -244,7 +244,7 @@ def test_others_have_their_turn_between_two_requests(catalog: Catalog) -> None:
 
 
 def test_requests_are_answered_in_turn(serve: Serve) -> None:
-    """One that sends thousands at once does not hold up another's."""
+    """Thousands from one viewer do not delay another one."""
     rows = BoundedTable(USERS, 10_000)
     rows.put(dict(enumerate(numbered(2_000))))
     server, hub, _ = live(serve, catalog_of(users_ui=rows))
@@ -271,8 +271,8 @@ def test_requests_are_answered_in_turn(serve: Serve) -> None:
         assert (hub.views, hub.subscriptions) == (1, 1)
 
 
-def test_views_changed_by_someone_who_takes_nothing_do_not_pile_up(stalling: Stalling) -> None:
-    """A thousand of them, and subscriptions that come and go."""
+def test_views_of_a_viewer_that_does_not_read_do_not_accumulate(stalling: Stalling) -> None:
+    """After a thousand changes and subscriptions."""
     hub, sockets, limits = stalling.hub, stalling.sockets, list[int]()
     attach = hub.attach
 
@@ -294,10 +294,10 @@ def test_views_changed_by_someone_who_takes_nothing_do_not_pile_up(stalling: Sta
     wait_until(lambda: not len(sockets))
 
 
-def test_whoever_connects_and_asks_nothing_is_cut(
+def test_a_connection_without_a_request_is_closed(
     serve: Serve, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing at all, half a head, or half of a second one; who asks in time is served."""
+    """Without a head, with half of one, or half of a second one; a timely request is served."""
     monkeypatch.setattr(uvicorn_internals, "HEAD_S", 0.5)
     server, *_ = live(serve, catalog)
     whole = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -314,14 +314,14 @@ def test_whoever_connects_and_asks_nothing_is_cut(
         assert patient.get(f"{server.url}/healthz").status_code == 200
         viewer.subscribe("users_ui")
         start = time.monotonic()
-        wait_until(lambda: time.monotonic() > start + 1)  # longer than a head may take
+        wait_until(lambda: time.monotonic() > start + 1)  # longer than HEAD_S
         viewer.settle(1)
         assert patient.get(f"{server.url}/healthz").status_code == 200
 
 
 @pytest.mark.timeout(120)
 def test_the_server_stops_with_many_stalled_viewers(stalling: Stalling, lost: list[WebSocketProtocol]) -> None:
-    """It waits for none of them, and no connection is left."""
+    """It does not wait for them, and no connection is left."""
     with stalling.stalled(200):
         stalling.server.stop()
         assert len(lost) == 200

@@ -1,4 +1,4 @@
-"""docs/SERVER.md is what the code does."""
+"""docs/SERVER.md agrees with the code."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ SOURCES = Path(run.__file__).parent
 
 
 def test_addresses(catalog: Catalog) -> None:
-    """Every route with its method, in the order of reading."""
+    """Every route is listed with its method."""
     there = {f"`{method} {path}`" for method, path in api_routes(catalog)}
     assert there == {address for address, _ in table(PAGE_TEXT, "## Addresses\n")}
 
 
 def test_parameters() -> None:
-    """Which there are, and which exports take."""
+    """All parameters are listed, with those of exports."""
     rows = table(PAGE_TEXT, "The parameters of rows and exports:\n")
     assert tuple(name.strip("`") for name, *_ in rows) == (*PAGE, "formulas")
     assert tuple(name.strip("`") for name, _, exports, _ in rows if exports == "yes") == ARROW.parameters
@@ -44,7 +44,7 @@ def test_parameters() -> None:
 
 
 def test_metrics() -> None:
-    """Name, kind, labels and meaning of each."""
+    """Each is listed with kind, labels and meaning."""
     expected = [
         [f"`{m.name}`", m.kind.value, ", ".join(f"`{label}`" for label in m.labels), m.meaning] for m in METRICS
     ]
@@ -52,7 +52,7 @@ def test_metrics() -> None:
 
 
 def test_conditions() -> None:
-    """Every one that the server refuses with is listed, with its status."""
+    """Every condition of a refusal is listed with its status."""
     listed = {
         (status, name)
         for status, names, _ in table(PAGE_TEXT, "## Refusals\n")
@@ -81,12 +81,12 @@ def test_conditions() -> None:
     ],
 )
 def test_limits(limit: str) -> None:
-    """The numbers of the page are the code's."""
+    """The numbers of the page are those of the code."""
     assert limit in PAGE_TEXT
 
 
 def test_headers() -> None:
-    """Those that the page names are set."""
+    """All headers of the page are set."""
     for name in (
         "Cross-Origin-Opener-Policy",
         "Permissions-Policy",

@@ -1,4 +1,4 @@
-"""Downloads: at the pace of the one who takes them, a few at a time, and given up where nobody does."""
+"""Downloads have the speed of their client and a limited number, and end if the client does not read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evertable.tables.bounded import BoundedSnapshot, BoundedTable
 from evertable.tables.catalog import Catalog
 
 ROWS = 1000
-WIDE = "y" * 100_000  # a hundred megabytes in all: more than any socket's buffers take
+WIDE = "y" * 100_000  # a hundred megabytes in all: more than any socket's buffers
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ Stall = Callable[..., socket.socket]
 
 @pytest.fixture
 def stall() -> Iterator[Stall]:
-    """Asks for the wide table and takes nothing of it but the first bytes."""
+    """Requests the wide table and reads only its first bytes."""
     opened: list[socket.socket] = []
 
     def ask(server: ServerThread[App], source: str = "127.0.0.1") -> socket.socket:
@@ -59,8 +59,8 @@ def until_none_is_running(server: ServerThread[App]) -> None:
         pass
 
 
-def test_a_stalled_download_holds_up_nobody(serve: Serve, catalog: Catalog, stall: Stall) -> None:
-    """Pages and other downloads go on; what waits to be taken is not in memory."""
+def test_a_stalled_download_delays_nobody(serve: Serve, catalog: Catalog, stall: Stall) -> None:
+    """Pages and other downloads continue; the unread rest is not in memory."""
     server = serve(catalog)
     for _ in range(3):
         stall(server)
@@ -71,8 +71,8 @@ def test_a_stalled_download_holds_up_nobody(serve: Serve, catalog: Catalog, stal
     assert running(server) == 3
 
 
-def test_so_many_at_once(serve: Serve, catalog: Catalog, stall: Stall, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One more is told to come again, whatever its table; when one ends there is room."""
+def test_downloads_are_limited(serve: Serve, catalog: Catalog, stall: Stall, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One more is refused with a retry time, for any table, until one ends."""
     monkeypatch.setattr(downloads, "MAX_DOWNLOADS", 2)
     server = serve(catalog)
     first, _ = stall(server), stall(server, "127.0.0.2")
@@ -88,7 +88,7 @@ def test_so_many_at_once(serve: Serve, catalog: Catalog, stall: Stall, monkeypat
 def test_one_client_leaves_a_place_to_others(
     serve: Serve, catalog: Catalog, stall: Stall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However slowly it takes its files."""
+    """However slowly it reads."""
     monkeypatch.setattr(downloads, "MAX_DOWNLOADS", 3)
     server = serve(catalog)
     for _ in range(2):
@@ -101,7 +101,7 @@ def test_one_client_leaves_a_place_to_others(
 
 
 def test_refused_exports_do_not_count(serve: Serve, catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wrong parameters, unknown names and HEAD leave no download behind."""
+    """Wrong parameters, unknown names and HEAD count as no download."""
     monkeypatch.setattr(downloads, "MAX_DOWNLOADS", 1)
     server = serve(catalog)
     for _ in range(3):
@@ -111,14 +111,14 @@ def test_refused_exports_do_not_count(serve: Serve, catalog: Catalog, monkeypatc
     assert running(server) == 0
 
 
-def test_who_takes_nothing_is_given_up(
+def test_a_download_that_is_not_read_ends(
     serve: Serve,
     catalog: Catalog,
     stall: Stall,
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The log says so, and the client sees that the file is not whole."""
+    """The log reports it, and the client notices that the file is incomplete."""
     monkeypatch.setattr(downloads, "STALLED_S", 0.1)
     server = serve(catalog)
     stalled = stall(server)
@@ -140,7 +140,7 @@ def _rest(stalled: socket.socket) -> bytes:
 
 
 class Counting(BoundedTable):
-    """A table whose snapshots count what is taken of them, and fail where they are told to."""
+    """A table whose snapshots count reads, and can fail at one."""
 
     taken = 0
     fails_at: int | None = None
@@ -166,8 +166,8 @@ def counting(fails_at: int | None = None) -> Counting:
     return made
 
 
-def test_who_leaves_is_not_served_further(serve: Serve, stall: Stall) -> None:
-    """The rest of the table is not even read."""
+def test_a_cancelled_download_ends(serve: Serve, stall: Stall) -> None:
+    """The rest of the table is not read."""
     wide = counting()
     server = serve(Catalog([], {"wide": wide}))
     stall(server).close()
@@ -175,8 +175,8 @@ def test_who_leaves_is_not_served_further(serve: Serve, stall: Stall) -> None:
     assert wide.taken < 100
 
 
-def test_a_failure_on_the_way(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
-    """The client sees that the file is not whole, and the log has the reason."""
+def test_a_failure_during_a_download(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
+    """The client notices that the file is incomplete, and the log has the reason."""
     server = serve(Catalog([], {"wide": counting(fails_at=3)}))
     with pytest.raises(httpx.RemoteProtocolError, match="incomplete"):
         httpx.get(f"{server.url}/api/tables/wide.csv")
@@ -185,8 +185,8 @@ def test_a_failure_on_the_way(serve: Serve, caplog: pytest.LogCaptureFixture) ->
     assert "no more" in caplog.text
 
 
-def test_the_server_stops_in_mid_download(serve: Serve, catalog: Catalog, stall: Stall) -> None:
-    """Nobody who takes nothing keeps it up, and no thread is left."""
+def test_the_server_stops_during_a_download(serve: Serve, catalog: Catalog, stall: Stall) -> None:
+    """A client that does not read does not delay the stop, and no thread is left."""
     server = serve(catalog)
     stall(server)
     server.stop()

@@ -1,4 +1,4 @@
-"""Expensive queries over real sockets and tables: others are answered meanwhile, and the queries come to an end."""
+"""Expensive queries over real sockets and tables delay nobody else, and end."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ EXPENSIVE = " or ".join(f"text contains 'aab{number:02}'" for number in range(70
 
 @pytest.fixture(scope="module")
 def texts() -> Catalog:
-    """A live left join whose left rows have a text of a megabyte each."""
+    """Makes a left join whose left rows have texts of a megabyte."""
     tables = GenerationTables(TEXTS, TEXTS, JoinType.LEFT)
     layouts = ChangelogSchema(TEXTS.columns, TEXTS.columns, JoinType.LEFT).layouts
     ids = [f"t{number}" for number in range(ROWS)]
@@ -53,8 +53,8 @@ def texts() -> Catalog:
     return catalog
 
 
-class Asking(threading.Thread):
-    """A request under way; ``answer`` is there when it was answered."""
+class PendingRequest(threading.Thread):
+    """A request on its own thread; ``answer`` is set when it was answered."""
 
     def __init__(self, url: str, path: str, **parameters: Any) -> None:
         super().__init__(daemon=True)
@@ -69,7 +69,7 @@ class Asking(threading.Thread):
 
 
 def test_a_long_part_is_refused(serve: Serve, texts: Catalog) -> None:
-    """The answer names the limit."""
+    """The error names the limit."""
     server, *_ = live(serve, texts)
     part = "a" * 1_499 + "b"
     answer = httpx.get(f"{server.url}/api/tables/texts_ui/rows", params={"filter": f"text contains '{part}'"})
@@ -78,8 +78,8 @@ def test_a_long_part_is_refused(serve: Serve, texts: Catalog) -> None:
 
 
 @pytest.mark.parametrize("name", ["texts_ui", "final_ui"])
-def test_a_long_part_that_almost_matches_is_found_to_be_missing(serve: Serve, texts: Catalog, name: str) -> None:
-    """Every place of a megabyte matches all but the last of 500 characters, in another case."""
+def test_a_long_text_that_almost_matches_is_not_found(serve: Serve, texts: Catalog, name: str) -> None:
+    """Every position of a megabyte matches all but the last of 500 characters, in another case."""
     server, *_ = live(serve, texts, query_timeout_s=3_600)
     found = {}
     for part in ("A" * 499 + "b", "a" * 500):
@@ -90,13 +90,13 @@ def test_a_long_part_that_almost_matches_is_found_to_be_missing(serve: Serve, te
 
 
 def test_others_are_answered_while_expensive_filters_run(texts: Catalog) -> None:
-    """Status, metrics, lists and plain pages, though there are more such filters than workers, from one address."""
+    """Status, metrics, lists and plain pages, with more such filters than workers from one address."""
     chosen = settings(query_timeout_s=3_600)
     app = App(texts, chosen)
     with ServerThread(app, chosen) as server, Viewer(server.url) as viewer:
         viewer.send(type="subscribe", id="slow", table="final_ui", view={"filter": EXPENSIVE, "columns": ["id"]})
-        slow = [Asking(server.url, "/api/tables/texts_ui/rows", filter=EXPENSIVE) for _ in range(6)]
-        slow += [Asking(server.url, "/api/tables/texts_ui.csv", filter=EXPENSIVE) for _ in range(2)]
+        slow = [PendingRequest(server.url, "/api/tables/texts_ui/rows", filter=EXPENSIVE) for _ in range(6)]
+        slow += [PendingRequest(server.url, "/api/tables/texts_ui.csv", filter=EXPENSIVE) for _ in range(2)]
         with httpx.Client(base_url=server.url, timeout=PATIENCE_S) as client:
             for _ in range(5):
                 for path in ("/api/status", "/metrics", "/api/tables", "/api/tables/texts_ui/rows?columns=id"):
@@ -108,7 +108,7 @@ def test_others_are_answered_while_expensive_filters_run(texts: Catalog) -> None
 
 
 def test_a_request_over_its_deadline(serve: Serve, texts: Catalog) -> None:
-    """It ends with an error that says what to do; pages and exports alike."""
+    """Pages and exports end with an error and its remedy."""
     server, *_ = live(serve, texts, query_timeout_s=0.1)
     for path in ("texts_ui/rows", "final_ui/rows", "final_ui.csv"):
         answer = httpx.get(f"{server.url}/api/tables/{path}", params={"filter": EXPENSIVE}, timeout=PATIENCE_S)
@@ -118,7 +118,7 @@ def test_a_request_over_its_deadline(serve: Serve, texts: Catalog) -> None:
 
 
 def test_a_subscription_over_its_deadline_ends_with_an_error(serve: Serve, texts: Catalog) -> None:
-    """Its id is free again, and nothing is left of it."""
+    """Its id is free again, and nothing else is left."""
     server, hub, _ = live(serve, texts, query_timeout_s=0.1)
     with Viewer(server.url) as viewer:
         viewer.send(type="subscribe", id="a", table="final_ui", tag=3, view={"filter": EXPENSIVE})
@@ -129,8 +129,8 @@ def test_a_subscription_over_its_deadline_ends_with_an_error(serve: Serve, texts
         assert viewer.subscribe("final_ui", "a", 4, limit=1, columns=["id"]).rows == [["t0"]]
 
 
-def test_a_view_over_its_deadline_leaves_the_one_before_it(serve: Serve, texts: Catalog) -> None:
-    """Pages with the old tag follow, also if two such views were asked for in a row."""
+def test_after_a_view_over_its_deadline_the_previous_one_stays(serve: Serve, texts: Catalog) -> None:
+    """Pages with the old tag follow, even after two such views in a row."""
     server, hub, _ = live(serve, texts, query_timeout_s=0.1)
     with Viewer(server.url) as viewer:
         viewer.subscribe("final_ui", "a", 1, limit=2, columns=["id"])
@@ -145,7 +145,7 @@ def test_a_view_over_its_deadline_leaves_the_one_before_it(serve: Serve, texts: 
 
 
 class Slow(BoundedTable):
-    """A table whose snapshots wait at the first piece that is read, and count all of them."""
+    """A table whose snapshots block the first read, and count all of them."""
 
     def __init__(self, rows: int) -> None:
         super().__init__(USERS, rows)
@@ -166,7 +166,7 @@ class Slow(BoundedTable):
 
 
 @pytest.mark.parametrize("path", ["users_ui/rows?filter=age%20%3E%205", "users_ui.csv?filter=age%20%3E%205"])
-def test_who_leaves_stops_its_query(serve: Serve, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+def test_a_disconnect_stops_the_query(serve: Serve, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     """The rest of the table is not read."""
     monkeypatch.setattr(columns_module, "MAX_ROWS", 10)
     rows, workers = Slow(1_000), Workers(2)
@@ -181,8 +181,8 @@ def test_who_leaves_stops_its_query(serve: Serve, monkeypatch: pytest.MonkeyPatc
     assert rows.taken == 1
 
 
-def test_who_unsubscribes_stops_its_query(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A live filter that nobody follows any more is not computed to its end."""
+def test_an_unsubscribe_stops_the_query(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A filter without viewers is not computed to its end."""
     monkeypatch.setattr(columns_module, "MAX_ROWS", 10)
     rows = Slow(1_000)
     server, hub, _ = live(serve, catalog_of(users_ui=rows))
@@ -191,14 +191,14 @@ def test_who_unsubscribes_stops_its_query(serve: Serve, monkeypatch: pytest.Monk
         wait_until(lambda: rows.taken)
         viewer.send(type="unsubscribe", id="a")
         wait_until(lambda: not hub.orders)
-        viewer.settle(1)  # by now the cancelled work has been told to stop
+        viewer.settle(1)  # by now the work was cancelled
         rows.go.set()
     server.stop()  # waits for the workers
     assert rows.taken == 1
 
 
 def test_different_queries_are_limited(serve: Serve) -> None:
-    """Those who are there stay; a query that is in use, none at all, and another one in its place are fine."""
+    """Existing ones continue; a query in use, none, or a replacement is accepted."""
     rows = table(rows=numbered(10))
     server, hub, _ = live(serve, catalog_of(users_ui=rows), max_queries=2)
     with Viewer(server.url) as first, Viewer(server.url) as second:
@@ -223,7 +223,7 @@ def test_different_queries_are_limited(serve: Serve) -> None:
 
 
 def test_different_views_are_limited(serve: Serve) -> None:
-    """Also without sort and filter: each is a page of its own, which changes with every row."""
+    """Even without sort and filter, as each is a separate page that changes with every row."""
     server, hub, _ = live(serve, catalog_of(users_ui=table(rows=numbered(10))), max_views=2)
     with Viewer(server.url) as first, Viewer(server.url) as second:
         first.subscribe("users_ui", "a", limit=1)

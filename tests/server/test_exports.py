@@ -1,4 +1,4 @@
-"""Exports: files that hold exactly the table's rows, whatever is in them."""
+"""Exported files hold exactly the rows of the table."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ TEXTS = [
 
 
 def odd_row(number: int) -> tuple[Any, ...]:
-    """Rows that differ from each other, with a null now and then in every column."""
+    """Makes different rows, with some nulls in every column."""
     row = (
         TEXTS[number % len(TEXTS)] + (str(number) if number % 3 else ""),
         number % 2 == 0,
@@ -95,7 +95,7 @@ def client(serve: Serve, odd: BoundedTable) -> Iterator[httpx.Client]:
 
 
 def cells(text: str) -> list[list[str | None]]:
-    """CSV as a reader sees it that tells an empty text from none (Python's does not); the header is the first line."""
+    """Parses CSV with its header; unlike Python's parser it distinguishes empty texts from nulls."""
     lines: list[list[str | None]] = [[]]
     cell, quoted, was_quoted = "", False, False
     position = 0
@@ -119,12 +119,12 @@ def cells(text: str) -> list[list[str | None]]:
         else:
             cell += char
         position += 1
-    assert (lines.pop(), cell) == ([], "")  # the last line has its end
+    assert (lines.pop(), cell) == ([], "")  # the last line is terminated
     return lines
 
 
 def json_cells(columns: tuple[Column, ...], rows: list[tuple[Any, ...]]) -> list[list[str | None]]:
-    """The rows' values in the text form that JSON has for them: strings as they are, all else as JSON spells it."""
+    """Converts values to texts: strings unchanged, all others as JSON."""
     arrays = [
         pa.array(values, kind) for values, kind in zip(zip(*rows, strict=True), schema_of(columns).types, strict=True)
     ]
@@ -135,7 +135,7 @@ def json_cells(columns: tuple[Column, ...], rows: list[tuple[Any, ...]]) -> list
 
 
 def test_csv_is_the_table(client: httpx.Client) -> None:
-    """Ten thousand rows of every type: a header, values as in JSON, nulls and empty texts told apart."""
+    """Ten thousand rows of every type: a header, values as in JSON, nulls distinct from empty texts."""
     answer = client.get("/api/tables/odd.csv", params={"formulas": "raw"})
     assert answer.headers["content-type"] == "text/csv; charset=utf-8; header=present"
     assert answer.headers["content-disposition"] == "attachment; filename=\"odd.csv\"; filename*=UTF-8''odd.csv"
@@ -156,13 +156,21 @@ def test_csv_is_the_rows_of_the_pages(client: httpx.Client) -> None:
 
 
 FORMULAS = ["=1+1", "+49 30 1", "-5", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", '=HYPERLINK("http://x","y")']
-FORMULAS += [" =1", "\u00a0 =1", "\u3000+1", "\ufeff=1", "\u200b@x", "\0=1", "\x0b=1"]  # behind what may be trimmed
+FORMULAS += [
+    " =1",
+    "\u00a0 =1",
+    "\u3000+1",
+    "\ufeff=1",
+    "\u200b@x",
+    "\0=1",
+    "\x0b=1",
+]  # behind trimmed characters
 HARMLESS = ["", "a=b", "'=1", "5-3", "x@y.example", "", " ", " a=b"]
 
 
 @pytest.fixture
 def formulas(serve: Serve) -> Iterator[httpx.Client]:
-    """A table with texts that spreadsheets run, under a column whose name is one, beside numbers below zero."""
+    """Serves texts and a column name that spreadsheets evaluate, and negative numbers."""
     columns = parse_columns({"=text": "string", "n": "long", "money": "decimal(10,2)", "d": "double", "doc": "json"})
     rows: list[tuple[Any, ...]] = [(text, -5, Decimal("-5.00"), -5.5, "-5") for text in [*FORMULAS, *HARMLESS]]
     rows.append((None, None, None, None, None))
@@ -171,7 +179,7 @@ def formulas(serve: Serve) -> Iterator[httpx.Client]:
 
 
 def test_no_text_is_a_formula_to_a_spreadsheet(formulas: httpx.Client) -> None:
-    """It gets an apostrophe in front; numbers stay numbers, and nulls nulls."""
+    """It gets an apostrophe; numbers and nulls are unchanged."""
     for params in ({}, {"formulas": "escaped"}, {"formulas": ""}):
         header, *lines = cells(formulas.get("/api/tables/sheet.csv", params=params).content.decode())
         assert header == ["'=text", "n", "money", "d", "doc"]
@@ -180,8 +188,8 @@ def test_no_text_is_a_formula_to_a_spreadsheet(formulas: httpx.Client) -> None:
         assert lines[-1] == [None] * 5
 
 
-def test_formulas_as_they_are(formulas: httpx.Client) -> None:
-    """For programs that read the file back; other formats never change a text."""
+def test_formulas_can_be_exported_unchanged(formulas: httpx.Client) -> None:
+    """For programs; other formats never change a text."""
     header, *lines = cells(formulas.get("/api/tables/sheet.csv", params={"formulas": "raw"}).content.decode())
     assert (header[0], [line[0] for line in lines]) == ("=text", [*FORMULAS, *HARMLESS, None])
     for address in ("sheet.csv?formulas=some", "sheet.arrow?formulas=raw", "sheet.csv?formulas=raw&formulas=raw"):
@@ -190,7 +198,7 @@ def test_formulas_as_they_are(formulas: httpx.Client) -> None:
 
 
 def test_arrow_is_the_table(client: httpx.Client) -> None:
-    """With the columns' types, and where it comes from."""
+    """With the types of the columns, and metadata of its origin."""
     answer = client.get("/api/tables/odd.arrow")
     assert answer.headers["content-type"] == "application/vnd.apache.arrow.stream"
     read = pa.ipc.open_stream(answer.content).read_all()
@@ -210,8 +218,8 @@ def test_arrow_of_a_view(client: httpx.Client) -> None:
     assert read.column_names == ["small"]
 
 
-def test_nothing_in_it(serve: Serve) -> None:
-    """An empty table is its header, or its schema."""
+def test_an_empty_table(serve: Serve) -> None:
+    """The file has a header or a schema."""
     catalog = Catalog([], {"empty": table(COLUMNS, [])})
     with httpx.Client(base_url=serve(catalog).url) as client:
         assert client.get("/api/tables/empty.csv").text == ",".join(TYPES) + "\r\n"
@@ -219,8 +227,8 @@ def test_nothing_in_it(serve: Serve) -> None:
         assert (read.num_rows, read.schema.equals(schema_of(COLUMNS))) == (0, True)
 
 
-def test_a_moment_of_the_table() -> None:
-    """What changes while an export is made is not in it."""
+def test_an_export_is_one_version_of_the_table() -> None:
+    """Later changes are not in it."""
     growing = table(COLUMNS, ROWS[:1000])
     pieces = csv_pieces(Extract.of(Catalog([], {"growing": growing}), "growing", RAW))
     begin = next(pieces) + next(pieces)
@@ -230,7 +238,7 @@ def test_a_moment_of_the_table() -> None:
 
 
 def test_pieces_stay_small() -> None:
-    """Rows of a hundred kilobytes come a few at a time; small ones by the thousand."""
+    """A piece has few rows of a hundred kilobytes, or thousands of small ones."""
     wide = table(parse_columns({"x": "string"}), [("y" * 100_000,) for _ in range(300)])
     sizes = [batch.num_rows for batch in Extract.of(Catalog([], {"t": wide}), "t", []).batches()]
     assert (max(sizes), sum(sizes)) == (2, 300)
@@ -261,7 +269,7 @@ SOME: tuple[Column, ...] = parse_columns({name: TYPES[name] for name in NAMES})
 
 @given(st.lists(values, max_size=5))
 def test_any_value(rows: list[dict[str, Any]]) -> None:
-    """What is read back from the CSV is what was in the table."""
+    """Parsing the CSV returns the rows of the table."""
     given_rows = [tuple(row[column.name] for column in SOME) for row in rows]
     catalog = Catalog([], {"t": table(SOME, given_rows)})
     header, *lines = cells(b"".join(csv_pieces(Extract.of(catalog, "t", RAW))).decode())
@@ -276,5 +284,5 @@ def _meant(column: Column, cell: str | None) -> Any:
     if cell is not None and str(column.type) == "boolean":
         return {"true": True, "false": False}[cell]
     if cell is not None and str(column.type) == "float":
-        return float(np.float32(cell))  # it has as few digits as tell it from other floats, not from other doubles
+        return float(np.float32(cell))  # it has only the digits that identify it among floats
     return from_json(column.type, cell)

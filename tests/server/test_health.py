@@ -10,12 +10,12 @@ from evertable.tables.catalog import Catalog
 
 
 def test_it_answers(client: httpx.Client) -> None:
-    """As soon as it is started."""
+    """Immediately after the start."""
     assert ((answer := client.get("/healthz")).status_code, answer.json()) == (200, {"status": "ok"})
 
 
 def test_ready_when_every_name_has_a_table(serve: Serve) -> None:
-    """Before that it says what is missing, and when to come again."""
+    """Before that it lists what is missing, with a retry time."""
     catalog = Catalog(["users_ui", "final_ui"], {"generations": table()})
     with httpx.Client(base_url=serve(catalog).url) as client:
         answer = client.get("/readyz")

@@ -1,4 +1,4 @@
-"""Metrics: what Prometheus reads, and how owners feed it."""
+"""Metrics for Prometheus, and their sources."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Samples = dict[tuple[str, ...], float]
 
 
 def samples(text: str, name: str) -> Samples:
-    """A metric's values, by label values."""
+    """Returns a metric's values by label values."""
     return {
         tuple(sample.labels.values()): sample.value
         for family in text_string_to_metric_families(text)
@@ -24,8 +24,8 @@ def samples(text: str, name: str) -> Samples:
     }
 
 
-def test_every_metric_is_there(client: httpx.Client) -> None:
-    """Also those that nobody feeds yet; those of the process come with them."""
+def test_every_metric_is_exported(client: httpx.Client) -> None:
+    """Even those without a source yet, and those of the process."""
     answer = client.get("/metrics")
     assert answer.headers["content-type"].startswith("text/plain; version=")
     families = {family.name: family.type for family in text_string_to_metric_families(answer.text)}
@@ -35,8 +35,8 @@ def test_every_metric_is_there(client: httpx.Client) -> None:
     assert all(metric.name.endswith("_total") == (metric.kind is Kind.COUNTER) for metric in METRICS)
 
 
-def test_the_catalogs(client: httpx.Client, catalog: Catalog) -> None:
-    """Are read when they are asked for."""
+def test_the_metrics_of_the_catalog(client: httpx.Client, catalog: Catalog) -> None:
+    """They are read on each request."""
     text = client.get("/metrics").text
     assert samples(text, "evertable_table_rows") == {("users_ui",): 3}
     assert samples(text, "evertable_table_version") == {("users_ui",): 1}
@@ -50,13 +50,13 @@ def test_the_catalogs(client: httpx.Client, catalog: Catalog) -> None:
 
 
 def test_before_the_first_generation(serve: Serve) -> None:
-    """Names without a table have no rows, which is not the same as none."""
+    """Names without a table have no value instead of 0."""
     text = httpx.get(f"{serve(Catalog(['users_ui'])).url}/metrics").text
     assert (samples(text, "evertable_table_rows"), samples(text, "evertable_ready")) == ({}, {(): 0})
 
 
-def test_owners() -> None:
-    """Each says how its metric is read."""
+def test_sources_of_metrics() -> None:
+    """Each owner registers how its metric is read."""
     metrics = Metrics()
     counts = {("page",): 2.0, ("patch",): 5.0}
     metrics.read("evertable_frames_sent_total", lambda: counts)
@@ -72,7 +72,7 @@ def test_owners() -> None:
 
 
 def test_a_reader_that_fails(caplog: pytest.LogCaptureFixture) -> None:
-    """Takes nothing with it but its own metric, and is in the log."""
+    """Only its own metric is missing, and the error is logged."""
     metrics = Metrics()
 
     def failing() -> float:
@@ -85,15 +85,15 @@ def test_a_reader_that_fails(caplog: pytest.LogCaptureFixture) -> None:
     assert "The metric evertable_sockets could not be read." in caplog.text
 
 
-def test_names_that_are_none() -> None:
-    """A misspelt one would never be missed."""
+def test_unknown_names() -> None:
+    """A misspelt one would go unnoticed."""
     for name in ("evertable_socket", "evertable_swap_seconds"):
         with pytest.raises(ValueError, match="there is no metric"):
             Metrics().read(name, lambda: 1)
 
 
 def test_names_of_tables_with_odd_characters(serve: Serve) -> None:
-    """Are escaped."""
+    """They are escaped."""
     catalog = Catalog(['a"b\\c ü'])
     catalog.publish(1, {'a"b\\c ü': table()})
     assert samples(httpx.get(f"{serve(catalog).url}/metrics").text, "evertable_table_rows") == {('a"b\\c ü',): 3}

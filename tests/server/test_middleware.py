@@ -1,4 +1,4 @@
-"""The gate of a real server: refusals, headers, and what never shows."""
+"""The middleware of a real server: refusals, headers, and secrets that stay hidden."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def broken(_request: object) -> None:
 
 @pytest.fixture
 def guarded(serve: Serve, catalog: Catalog) -> ServerThread[App]:
-    """A server with a token and one page from elsewhere."""
+    """Starts a server with a token and one allowed origin."""
     settings = {"token": TOKEN, "origins": ["https://dash.example.com"]}
     return serve(catalog, settings, websocket=greeting, routes=[Route("/broken", broken)])
 
@@ -43,7 +43,7 @@ def client(guarded: ServerThread[App]) -> Iterator[httpx.Client]:
 
 
 def refused(server: ServerThread[App], path: str = "/ws", **options: Any) -> tuple[int, Any]:
-    """How a WebSocket is refused."""
+    """Returns the response to a refused WebSocket."""
     with pytest.raises(InvalidStatus) as error, connect(server.url.replace("http", "ws") + path, **options):
         pass
     answer = error.value.response
@@ -51,7 +51,7 @@ def refused(server: ServerThread[App], path: str = "/ws", **options: Any) -> tup
 
 
 def test_everything_but_health_needs_the_token(client: httpx.Client) -> None:
-    """Also what does not exist: nobody learns what there is."""
+    """Even paths that do not exist, so that nobody learns which do."""
     for path in ("/api/tables", "/api/tables/users_ui.csv", "/api/status", "/metrics", "/openapi.json", "/nope"):
         answer = client.get(path)
         assert (answer.status_code, answer.json()["condition"]) == (401, "TOKEN_MISSING")
@@ -66,7 +66,7 @@ def test_everything_but_health_needs_the_token(client: httpx.Client) -> None:
 
 
 def test_sockets_are_refused_before_they_are_accepted(guarded: ServerThread[App]) -> None:
-    """With an ordinary HTTP answer that says why."""
+    """The reason is in an ordinary HTTP response."""
     status, body = refused(guarded, subprotocols=[PROTOCOL])
     assert (status, body["condition"]) == (401, "TOKEN_MISSING")
     status, body = refused(guarded, subprotocols=[PROTOCOL, Subprotocol("bearer.eA")])
@@ -83,7 +83,7 @@ def test_sockets_are_refused_before_they_are_accepted(guarded: ServerThread[App]
 
 
 def test_sockets_with_the_token(guarded: ServerThread[App]) -> None:
-    """In the header, or as browsers must, among the subprotocols; the answer never repeats it."""
+    """In the header or, as in browsers, among the subprotocols; the response never repeats it."""
     url = guarded.url.replace("http", "ws") + "/ws"
     browser = Subprotocol("bearer.Y29ycmVjdC1ob3JzZS1iYXR0ZXJ5LXN0YXBsZQ")
     own = Origin(guarded.url)
@@ -96,7 +96,7 @@ def test_sockets_with_the_token(guarded: ServerThread[App]) -> None:
 
 
 def test_without_a_token_only_loopback_names_are_served(serve: Serve, catalog: Catalog) -> None:
-    """A page elsewhere cannot reach it by DNS rebinding, nor can it post or open a socket."""
+    """Pages of other origins cannot use DNS rebinding, post, or open a socket."""
     server = serve(catalog, websocket=greeting)
     with httpx.Client(base_url=server.url) as client:
         assert client.get("/api/tables").status_code == 200
@@ -115,8 +115,8 @@ def test_without_a_token_only_loopback_names_are_served(serve: Serve, catalog: C
         assert socket.recv() == "hello"
 
 
-def test_pages_from_elsewhere(client: httpx.Client) -> None:
-    """Those listed may read the answers; others are told nothing."""
+def test_pages_of_other_origins(client: httpx.Client) -> None:
+    """Listed ones may read responses; others get no headers."""
     dash = {"Origin": "https://dash.example.com"}
     ask = {"Access-Control-Request-Method": "GET", "Access-Control-Request-Headers": "authorization"}
     answer = client.options("/api/tables", headers=dash | ask)
@@ -134,7 +134,7 @@ def test_pages_from_elsewhere(client: httpx.Client) -> None:
 
 
 def test_headers_on_every_answer(client: httpx.Client, guarded: ServerThread[App]) -> None:
-    """Also on refusals and failures; nothing under /api is kept by caches; HSTS only under TLS."""
+    """Even on refusals and failures; nothing under /api is cached; HSTS only with TLS."""
     answers = [client.get(path, headers=BEARER) for path in ("/api/tables", "/healthz", "/nope", "/broken", "/metrics")]
     answers += [client.get("/api/tables"), client.put("/api/tables", headers=BEARER)]
     assert [answer.status_code for answer in answers] == [200, 200, 404, 500, 200, 401, 405]
@@ -147,21 +147,21 @@ def test_headers_on_every_answer(client: httpx.Client, guarded: ServerThread[App
     assert error.value.response.headers["X-Content-Type-Options"] == "nosniff"
 
 
-def test_failures_tell_nothing(
+def test_failures_reveal_nothing(
     client: httpx.Client, guarded: ServerThread[App], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The log has the stack, the answer has not."""
+    """The stack is in the log, but not in the response."""
     answer = client.get("/broken", headers=BEARER)
     message = "The server failed unexpectedly. See its log for details."
     assert (answer.status_code, answer.json()) == (500, {"condition": "INTERNAL_ERROR", "message": message})
-    guarded.stop()  # it logs after it has answered
+    guarded.stop()  # it logs after the response
     assert "Traceback" in caplog.text
 
 
 def test_the_token_is_in_no_log(serve: Serve, catalog: Catalog, caplog: pytest.LogCaptureFixture) -> None:
-    """At any level, wherever a client puts it, and with requests that make no sense."""
+    """At any level, wherever a client puts it, even in malformed requests."""
     caplog.set_level(logging.DEBUG)
-    logging.getLogger("uvicorn.error").setLevel(logging.DEBUG)  # as an owner might have left it
+    logging.getLogger("uvicorn.error").setLevel(logging.DEBUG)  # as a host application might set it
     server = serve(catalog, {"token": TOKEN}, websocket=greeting)
     with httpx.Client(base_url=server.url) as client:
         for headers in (BEARER, {"Authorization": TOKEN}, {"Authorization": f"Bearer {TOKEN}x"}, {"Cookie": TOKEN}):

@@ -1,4 +1,4 @@
-"""The description is true: every address is in it, and answers look as it says."""
+"""The OpenAPI description is complete and correct."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ WHOLE = openapi_document()
 
 
 def test_every_route_is_described_and_every_description_has_its_route(catalog: Catalog) -> None:
-    """With its methods; HEAD goes without saying."""
+    """With its methods except HEAD."""
     described = {(method.upper(), path) for path, methods in WHOLE["paths"].items() for method in methods}
     assert api_routes(catalog) == described
 
 
 def test_parameters() -> None:
-    """Those that the server knows, no others."""
+    """All parameters of the server, and no others."""
     for path, known in [
         ("/api/tables/{name}/rows", PAGE),
         ("/api/tables/{name}.csv", CSV.parameters),
@@ -41,7 +41,7 @@ def test_parameters() -> None:
 
 
 def test_it_is_served(client: httpx.Client) -> None:
-    """As JSON, with the server's version; every reference in it leads somewhere."""
+    """As JSON, with the server's version; every reference can be resolved."""
     served = client.get("/openapi.json").json()
     assert (served, served["info"]["version"]) == (WHOLE, __version__)
     references = list(_references(served))
@@ -50,7 +50,7 @@ def test_it_is_served(client: httpx.Client) -> None:
 
 
 def test_limits_are_those_of_the_server(serve: Serve, catalog: Catalog) -> None:
-    """What the description allows is answered, and one more is refused."""
+    """The maximum of the description is accepted, and one more is refused."""
     with httpx.Client(base_url=serve(catalog, {"max_page": 7}).url) as client:
         served = client.get("/openapi.json").json()["paths"]["/api/tables/{name}/rows"]["get"]["parameters"]
         most = {one["name"]: one["schema"]["maximum"] for one in served if one.get("name") in ("limit", "offset")}
@@ -92,7 +92,7 @@ def _references(part: Any) -> list[str]:
     ],
 )
 def test_answers(serve: Serve, method: str, address: str, path: str) -> None:
-    """Of every kind, refusals included."""
+    """Responses of all kinds, refusals included, match the description."""
     catalog = Catalog(["later"], {"users_ui": table()})
     with httpx.Client(base_url=serve(catalog, control=accept, rollback=roll_back, topics=topics).url) as client:
         answer = client.request(method, address, json={} if method == "POST" else None)

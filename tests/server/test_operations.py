@@ -19,7 +19,7 @@ from evertable.tables.catalog import Catalog
 
 
 def test_status_before_anything(serve: Serve) -> None:
-    """There is one, as long as the server answers."""
+    """It exists whenever the server responds."""
     with httpx.Client(base_url=serve(Catalog(["users_ui"])).url) as client:
         status = client.get("/api/status").json()
     memory = status.pop("memory")
@@ -30,7 +30,7 @@ def test_status_before_anything(serve: Serve) -> None:
 
 
 def test_status_of_the_orchestrator(serve: Serve) -> None:
-    """The row of its table as an object, with values as in pages."""
+    """It is the row of its table as an object, with values as in pages."""
     columns = parse_columns({"usersTopic": "string", "joinType": "string", "rows": "long", "message": "string"})
     row = BoundedTable(columns, 1)
     catalog = Catalog(["users_ui"], {"orchestrator_status": row})
@@ -51,14 +51,14 @@ def test_status_of_the_orchestrator(serve: Serve) -> None:
 
 
 def test_without_an_orchestrator(client: httpx.Client) -> None:
-    """Nothing can be controlled, and that is said."""
+    """Control is refused with a reason."""
     for path in ("/api/control", "/api/rollback"):
         answer = client.post(path, json={})
         assert (answer.status_code, answer.json()["condition"]) == (503, "CONTROL_DISABLED")
 
 
 class Orchestrator:
-    """Writes down what it is told, and refuses what it is asked to."""
+    """Records messages, and can refuse them."""
 
     def __init__(self) -> None:
         self.told: list[Mapping[str, Any] | str] = []
@@ -78,7 +78,7 @@ class Orchestrator:
 
 
 def test_control(serve: Serve, catalog: Catalog) -> None:
-    """The object reaches the orchestrator as it was sent, and its word comes back."""
+    """The object reaches the orchestrator unchanged, and its answer is returned."""
     orchestrator = Orchestrator()
     server = serve(catalog, control=orchestrator.control, rollback=orchestrator.rollback)
     with httpx.Client(base_url=server.url) as client:
@@ -112,7 +112,7 @@ class ReadOnlyError(EvertableError):
 def test_what_the_orchestrator_refuses(
     serve: Serve, catalog: Catalog, error: Exception, expected: tuple[int, str]
 ) -> None:
-    """Its errors keep their conditions; what was not raised on purpose tells nothing."""
+    """Its errors keep their conditions; unexpected ones reveal nothing."""
     orchestrator = Orchestrator()
     orchestrator.error = error
     with httpx.Client(base_url=serve(catalog, control=orchestrator.control).url) as client:
@@ -127,7 +127,7 @@ def test_a_byte_order_mark_in_a_body_is_named(client: httpx.Client) -> None:
 
 
 def test_a_rollback_without_a_wiring_before(serve: Serve, catalog: Catalog) -> None:
-    """Is no mistake in the request: it conflicts with how things are, and may work later."""
+    """It is a conflict, not a bad request, and may work later."""
     orchestrator = Orchestrator()
     orchestrator.error = NothingBeforeError("There was no other wiring before this one.")
     with httpx.Client(base_url=serve(catalog, rollback=orchestrator.rollback).url) as client:
@@ -166,8 +166,8 @@ def test_bodies(serve: Serve, catalog: Catalog, path: str, body: bytes, expected
         assert client.get("/healthz").status_code == 200
 
 
-def test_a_body_that_does_not_come(serve: Serve, catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Is not waited for longer than a while."""
+def test_an_incomplete_body(serve: Serve, catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is awaited for a limited time."""
     monkeypatch.setattr(requests, "BODY_TIMEOUT_S", 0.01)
     server = serve(catalog)
     with socket.create_connection(("127.0.0.1", server.port)) as slow:
@@ -177,7 +177,7 @@ def test_a_body_that_does_not_come(serve: Serve, catalog: Catalog, monkeypatch: 
 
 
 def test_only_posts(client: httpx.Client) -> None:
-    """Reading an address changes nothing."""
+    """GET changes nothing."""
     for path in ("/api/control", "/api/rollback"):
         answer = client.get(path)
         assert (answer.status_code, answer.headers["allow"]) == (405, "POST")

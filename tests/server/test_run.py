@@ -1,4 +1,4 @@
-"""Starting and stopping: ports, TLS, threads and loops, and what happens to those who are connected."""
+"""Start and stop: ports, TLS, threads, event loops and open connections."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def ok(url: str, **options: object) -> bool:
 
 
 def test_in_the_owners_loop(catalog: Catalog) -> None:
-    """It starts and stops beside whatever else runs there, and leaves the owner's signals alone."""
+    """It shares the loop with other tasks, and leaves the owner's signal handlers alone."""
 
     def handlers() -> list[object]:
         return [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
@@ -57,7 +57,7 @@ def test_in_the_owners_loop(catalog: Catalog) -> None:
 
 
 def test_in_a_thread(serve: Serve, catalog: Catalog) -> None:
-    """The real port is known as soon as it is started; after the end the port is free and the thread gone."""
+    """The port is known after the start, and free after the end, when the thread has ended."""
     server = serve(catalog)
     assert server.url == f"http://127.0.0.1:{server.port}"
     assert ok(server.url)
@@ -70,7 +70,7 @@ def test_in_a_thread(serve: Serve, catalog: Catalog) -> None:
 
 
 def test_a_port_in_use(serve: Serve, catalog: Catalog) -> None:
-    """Is said so, with the port; whoever has it is not disturbed."""
+    """The error names the port; its user is not disturbed."""
     first = serve(catalog)
     with pytest.raises(PortInUseError, match=rf"\[PORT_IN_USE\] Port {first.port} is in use on 127\.0\.0\.1\."):
         serve(catalog, {"port": first.port})
@@ -78,7 +78,7 @@ def test_a_port_in_use(serve: Serve, catalog: Catalog) -> None:
 
 
 def test_addresses_that_cannot_be_listened_on(serve: Serve, catalog: Catalog) -> None:
-    """Are problems of the configuration, with their key."""
+    """They are problems of the configuration, with their key."""
     for host, problem in [
         ("192.0.2.1", "server.host: cannot listen on 192.0.2.1"),
         ("nowhere.invalid", "server.host: nowhere.invalid is not an address of this machine"),
@@ -89,7 +89,7 @@ def test_addresses_that_cannot_be_listened_on(serve: Serve, catalog: Catalog) ->
 
 
 def test_localhost_is_every_loopback_address(serve: Serve, catalog: Catalog) -> None:
-    """A browser may take either kind, on one port."""
+    """IPv4 and IPv6, on one port."""
     server = serve(catalog, {"host": "localhost"})
     assert server.url == f"http://localhost:{server.port}"
     assert ok(server.url)
@@ -97,14 +97,14 @@ def test_localhost_is_every_loopback_address(serve: Serve, catalog: Catalog) -> 
 
 
 async def stubborn(websocket: WebSocket) -> None:
-    """Sends without end to someone who takes nothing."""
+    """Sends endlessly to a viewer that does not read."""
     await websocket.accept("evertable.v1")
     while True:
         await websocket.send_text("x" * 1_000_000)
 
 
-def test_open_sockets_are_told(serve: Serve, catalog: Catalog) -> None:
-    """1012: the server stops or restarts, connect again."""
+def test_open_sockets_get_a_close_code(serve: Serve, catalog: Catalog) -> None:
+    """1012: the server stops or restarts."""
     server = serve(catalog, websocket=greeting)
     with connect(server.url.replace("http", "ws") + "/ws", subprotocols=PROTOCOL) as viewer:
         assert viewer.recv() == "hello"
@@ -115,8 +115,7 @@ def test_open_sockets_are_told(serve: Serve, catalog: Catalog) -> None:
     assert closed.value.rcvd.code == 1012
 
 
-def test_it_stops_although_a_viewer_takes_nothing(serve: Serve, catalog: Catalog) -> None:
-    """Who does not read his frames does not keep the server up."""
+def test_it_stops_although_a_viewer_does_not_read(serve: Serve, catalog: Catalog) -> None:
     server = serve(catalog, websocket=stubborn)
     with socket.create_connection(("127.0.0.1", server.port)) as stalled:
         head = "GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -127,8 +126,8 @@ def test_it_stops_although_a_viewer_takes_nothing(serve: Serve, catalog: Catalog
         server.stop()
 
 
-def test_what_runs_with_the_application(serve: Serve, catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The lifespan begins before the first request and ends when the server stops."""
+def test_the_lifespan_of_the_application(serve: Serve, catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It begins before the first request and ends with the server."""
     seen: list[str] = []
 
     @contextlib.asynccontextmanager
@@ -147,7 +146,7 @@ def test_what_runs_with_the_application(serve: Serve, catalog: Catalog, monkeypa
 def test_a_lifespan_that_fails(
     serve: Serve, catalog: Catalog, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The server does not start, see the log, and the port is free again."""
+    """The server does not start, the log has the reason, and the port is free again."""
     seen: list[str] = []
 
     @contextlib.asynccontextmanager
@@ -164,7 +163,7 @@ def test_a_lifespan_that_fails(
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A self-made certificate for localhost, and its encrypted key."""
+    """Makes a self-signed certificate for localhost, and its encrypted key."""
     folder = tmp_path_factory.mktemp("tls")
     made, key = str(folder / "cert.pem"), str(folder / "key.pem")
     names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
@@ -175,7 +174,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def test_tls(serve: Serve, catalog: Catalog, certificate: tuple[Path, Path]) -> None:
-    """https and wss with the configured certificate; browsers are told to stay with it, but not for localhost."""
+    """https and wss with the configured certificate; HSTS is sent except to localhost."""
     made, key = certificate
     tls = {"certificate": str(made), "key": str(key), "key_password": "hunter2"}
     server = serve(catalog, {"tls": tls}, websocket=greeting)
@@ -188,7 +187,7 @@ def test_tls(serve: Serve, catalog: Catalog, certificate: tuple[Path, Path]) -> 
     with connect(server.url.replace("https", "wss") + "/ws", subprotocols=PROTOCOL, ssl=trusted) as viewer:
         assert viewer.recv() == "hello"
     with pytest.raises(httpx.HTTPError):
-        ok(server.url)  # it is trusted by nobody else
+        ok(server.url)  # other clients do not trust it
     with pytest.raises(httpx.HTTPError):
         ok(server.url.replace("https", "http"))
 
@@ -196,7 +195,7 @@ def test_tls(serve: Serve, catalog: Catalog, certificate: tuple[Path, Path]) -> 
 def test_junk_on_a_port_with_tls_is_not_logged(
     serve: Serve, catalog: Catalog, certificate: tuple[Path, Path], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Plain HTTP, garbage, half a handshake: the connection ends, and that is all."""
+    """Plain HTTP, garbage, half a handshake: the connection ends without a log line."""
     made, key = certificate
     server = serve(catalog, {"tls": {"certificate": str(made), "key": str(key), "key_password": "hunter2"}})
     for sent in (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"\0" * 100, b"\x16\x03\x01\x02\x00\x01"):
@@ -211,7 +210,7 @@ def test_junk_on_a_port_with_tls_is_not_logged(
 
 
 def test_certificates_that_do_not_fit(certificate: tuple[Path, Path], tmp_path: Path) -> None:
-    """The problem names the key of the configuration, and no secret."""
+    """The problem names the key of the configuration, but no secret."""
     made, key = map(str, certificate)
     nonsense = tmp_path / "nonsense.pem"
     nonsense.write_text("hunter3")

@@ -1,4 +1,4 @@
-"""The server against its own description: requests that schemathesis makes up from it, good ones and bad ones."""
+"""Valid and invalid requests, generated from the server's OpenAPI description."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def server() -> Iterator[ServerThread[App]]:
 
 
 def narrowed() -> dict[str, Any]:
-    """What a server serves (tests/server/test_openapi.py), with names and filters of our table instead of any text."""
+    """Returns the description, with names and filters of the test's table instead of any text."""
     whole = openapi_document()
     parameters = whole["components"]["parameters"]
     parameters["name"]["schema"]["enum"] = ["users"]
@@ -63,5 +63,5 @@ schema = schemathesis.openapi.from_dict(narrowed())
 @schema.parametrize()
 @settings(max_examples=EXAMPLES, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_answers_are_as_described(case: Case[Any], server: ServerThread[App]) -> None:
-    """No request ends in a 500; each answer has a described status, type and body; only what is invalid is refused."""
+    """No response is a 500; each has a described status, type and body; only invalid requests are refused."""
     case.call_and_validate(base_url=server.url, timeout=30)

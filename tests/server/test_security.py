@@ -1,4 +1,4 @@
-"""Who may ask: the decisions alone, without a server."""
+"""Access rules, without a server."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ WITH_TOKEN = AccessRules(SecretStr(TOKEN))
 WITHOUT = AccessRules()
 
 
-def asked(path: str = "/api/tables", *, method: str = "GET", websocket: bool = False, **headers: str) -> RequestHead:
-    """A request; header names are written with ``_``, and Host is there unless it is given."""
+def request_head(
+    path: str = "/api/tables", *, method: str = "GET", websocket: bool = False, **headers: str
+) -> RequestHead:
+    """Makes a request; header names are written with ``_``, and Host has a default."""
     pairs = {"host": "localhost:10000", **headers}
     encoded = [(name.replace("_", "-").encode(), value.encode("latin-1")) for name, value in pairs.items()]
     return RequestHead(path, encoded, method, websocket)
@@ -56,22 +58,22 @@ MISSING, WRONG, FINE = (401, "TOKEN_MISSING"), (401, "TOKEN_WRONG"), (200, "")
     ],
 )
 def test_tokens(header: str, expected: tuple[int, str]) -> None:
-    """Only the very token is let in, whatever else is sent."""
-    assert expected == verdict(WITH_TOKEN, asked(authorization=header))
+    """Only the exact token is accepted."""
+    assert expected == verdict(WITH_TOKEN, request_head(authorization=header))
     assert expected == verdict(
-        WITH_TOKEN, asked("/ws", websocket=True, authorization=header, sec_websocket_protocol="evertable.v1")
+        WITH_TOKEN, request_head("/ws", websocket=True, authorization=header, sec_websocket_protocol="evertable.v1")
     )
 
 
 def test_no_token_at_all() -> None:
-    """Neither an address nor a cookie is looked at; the refusal says how to send one."""
-    refusal = WITH_TOKEN.refusal(asked(f"/api/tables?token={TOKEN}", cookie=f"token={TOKEN}"))
+    """Tokens in addresses and cookies are ignored; the refusal explains how to send one."""
+    refusal = WITH_TOKEN.refusal(request_head(f"/api/tables?token={TOKEN}", cookie=f"token={TOKEN}"))
     assert refusal is not None
     assert (refusal.condition, refusal.headers) == ("TOKEN_MISSING", {"WWW-Authenticate": "Bearer"})
 
 
-def test_two_tokens_are_none() -> None:
-    """Nobody gets two guesses in one request."""
+def test_two_tokens_are_refused() -> None:
+    """They would be two guesses in one request."""
     twice = [(b"authorization", b"Bearer x"), (b"authorization", f"Bearer {TOKEN}".encode())]
     assert verdict(WITH_TOKEN, RequestHead("/api/tables", twice)) == WRONG
 
@@ -93,33 +95,33 @@ def test_two_tokens_are_none() -> None:
     ],
 )
 def test_tokens_of_browsers(offered: str, expected: tuple[int, str]) -> None:
-    """A WebSocket may offer it as a subprotocol; for other requests that means nothing."""
-    assert expected == verdict(WITH_TOKEN, asked("/ws", websocket=True, sec_websocket_protocol=offered))
-    assert verdict(WITH_TOKEN, asked(sec_websocket_protocol=offered)) == MISSING
+    """A WebSocket may offer it as a subprotocol; other requests may not."""
+    assert expected == verdict(WITH_TOKEN, request_head("/ws", websocket=True, sec_websocket_protocol=offered))
+    assert verdict(WITH_TOKEN, request_head(sec_websocket_protocol=offered)) == MISSING
 
 
 @given(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1), st.text(max_size=50))
 def test_any_token(token: str, guess: str) -> None:
-    """Whatever visible characters it is made of, it is let in, and nothing else is."""
+    """Any visible characters are possible; nothing else is accepted."""
     rules = AccessRules(SecretStr(token))
-    assert verdict(rules, asked(authorization=f"Bearer {token}")) == FINE
+    assert verdict(rules, request_head(authorization=f"Bearer {token}")) == FINE
     offered = f"evertable.v1, {browser_token(token)}"
-    assert verdict(rules, asked("/ws", websocket=True, sec_websocket_protocol=offered)) == FINE
+    assert verdict(rules, request_head("/ws", websocket=True, sec_websocket_protocol=offered)) == FINE
     if guess.strip(" ") != token:
         header = f"Bearer {guess}".encode()
         assert verdict(rules, RequestHead("/api/tables", [(b"authorization", header)])) == WRONG
 
 
 def test_what_is_open() -> None:
-    """Health checks need no token, nor does what is opened on purpose; what only looks like it does."""
+    """Health checks and explicitly opened paths need no token; similar paths do."""
     rules = AccessRules(SecretStr(TOKEN), public=("/", "/assets/x.css", "/app.js"))
     for path in ("/healthz", "/readyz", "/", "/assets/x.css", "/app.js"):
-        assert verdict(rules, asked(path)) == FINE
-        assert verdict(rules, asked(path, method="HEAD")) == FINE
-        assert verdict(rules, asked(path, method="POST")) == MISSING
-        assert verdict(rules, asked(path, websocket=True)) == MISSING
+        assert verdict(rules, request_head(path)) == FINE
+        assert verdict(rules, request_head(path, method="HEAD")) == FINE
+        assert verdict(rules, request_head(path, method="POST")) == MISSING
+        assert verdict(rules, request_head(path, websocket=True)) == MISSING
     for path in ("/healthz/", "/healthz/../api/status", "/metrics", "/assets/", "/app.jsx", "//", "/api/", ""):
-        assert verdict(rules, asked(path)) == MISSING
+        assert verdict(rules, request_head(path)) == MISSING
 
 
 HOSTS = [
@@ -151,14 +153,18 @@ HOSTS = [
 
 @pytest.mark.parametrize(("host", "fine"), HOSTS)
 def test_hosts_without_a_token(host: str, fine: bool) -> None:
-    """Only loopback names: a page elsewhere could point its own name at this machine. With a token any name is."""
-    for request in (asked(host=host), asked("/healthz", host=host), asked(method="POST", host=host)):
+    """Only loopback names, because of DNS rebinding; with a token any name."""
+    for request in (
+        request_head(host=host),
+        request_head("/healthz", host=host),
+        request_head(method="POST", host=host),
+    ):
         assert verdict(WITHOUT, request) == (FINE if fine else (403, "HOST_NOT_ALLOWED"))
-    assert verdict(WITH_TOKEN, asked(host=host, authorization=f"Bearer {TOKEN}")) == FINE
+    assert verdict(WITH_TOKEN, request_head(host=host, authorization=f"Bearer {TOKEN}")) == FINE
 
 
 def test_no_host_or_two() -> None:
-    """Count as one that is not allowed."""
+    """They are refused like a host that is not allowed."""
     assert verdict(WITHOUT, RequestHead("/api/tables")) == (403, "HOST_NOT_ALLOWED")
     twice = [(b"host", b"localhost"), (b"host", b"localhost")]
     assert verdict(WITHOUT, RequestHead("/api/tables", twice)) == (403, "HOST_NOT_ALLOWED")
@@ -189,16 +195,16 @@ ORIGINS = [
 
 @pytest.mark.parametrize(("origin", "fine"), ORIGINS)
 def test_origins(origin: str, fine: bool) -> None:
-    """The server's own address and those listed, for every kind of request."""
+    """The server's own origin and listed ones are allowed, for every kind of request."""
     rules = AccessRules(None, ("https://dash.example.com", "http://localhost:4200"))
     expected = FINE if fine else (403, "ORIGIN_NOT_ALLOWED")
-    socket = asked("/ws", websocket=True, sec_websocket_protocol="evertable.v1", origin=origin)
-    for request in (asked(origin=origin), asked(method="POST", origin=origin), socket):
+    socket = request_head("/ws", websocket=True, sec_websocket_protocol="evertable.v1", origin=origin)
+    for request in (request_head(origin=origin), request_head(method="POST", origin=origin), socket):
         assert expected == verdict(rules, request)
 
 
-def test_a_page_under_tls_comes_over_tls() -> None:
-    """Where the server itself does TLS, its own pages cannot come from http; default ports may be left out."""
+def test_with_tls_an_own_page_has_an_https_origin() -> None:
+    """If the server uses TLS, http origins are not its own; default ports may be omitted."""
     for host, origin, fine in [
         ("a.example", "https://a.example", True),
         ("a.example:443", "https://a.example", True),
@@ -219,59 +225,59 @@ def test_a_page_under_tls_comes_over_tls() -> None:
     ("site", "fine"), [("same-origin", True), ("none", True), ("same-site", False), ("cross-site", False)]
 )
 def test_posts_of_browsers_that_name_no_origin(site: str, fine: bool) -> None:
-    """What the browser says of the site counts then; programs say nothing and are let in."""
-    assert verdict(WITHOUT, asked(method="POST", sec_fetch_site=site)) == (
+    """Sec-Fetch-Site decides; programs do not send it and are accepted."""
+    assert verdict(WITHOUT, request_head(method="POST", sec_fetch_site=site)) == (
         FINE if fine else (403, "ORIGIN_NOT_ALLOWED")
     )
-    assert verdict(WITHOUT, asked(method="POST")) == FINE
+    assert verdict(WITHOUT, request_head(method="POST")) == FINE
 
 
 @pytest.mark.parametrize("rules", [WITHOUT, AccessRules(origins=("https://dash.example.com",))])
 @pytest.mark.parametrize("path", ["/api/tables", "/api/tables/users_ui.csv", "/api/status", "/metrics", "/ws", "/nope"])
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_gets_of_pages_elsewhere_reach_no_data(rules: AccessRules, path: str, site: str) -> None:
-    """A link, an image or a script on any page sends no Origin; the browser's word on its site is what remains."""
+def test_gets_of_other_sites_reach_no_data(rules: AccessRules, path: str, site: str) -> None:
+    """Links, images and scripts send no Origin; only Sec-Fetch-Site identifies them."""
     refused = (403, "ORIGIN_NOT_ALLOWED")
-    assert verdict(rules, asked(path, sec_fetch_site=site)) == refused
-    assert verdict(rules, asked(path, sec_fetch_site=site, sec_fetch_mode="navigate")) == refused
-    assert verdict(rules, asked(path, method="HEAD", sec_fetch_site=site)) == refused
-    assert verdict(rules, asked(path, sec_fetch_site=site, referer="https://evil.example/")) == refused
-    assert verdict(rules, asked(path, sec_fetch_site=site, referer="https://[")) == refused
-    assert verdict(rules, asked(path, sec_fetch_site=f"none, {site}")) == refused
+    assert verdict(rules, request_head(path, sec_fetch_site=site)) == refused
+    assert verdict(rules, request_head(path, sec_fetch_site=site, sec_fetch_mode="navigate")) == refused
+    assert verdict(rules, request_head(path, method="HEAD", sec_fetch_site=site)) == refused
+    assert verdict(rules, request_head(path, sec_fetch_site=site, referer="https://evil.example/")) == refused
+    assert verdict(rules, request_head(path, sec_fetch_site=site, referer="https://[")) == refused
+    assert verdict(rules, request_head(path, sec_fetch_site=f"none, {site}")) == refused
 
 
-def test_gets_that_no_other_page_made() -> None:
-    """By the page itself, by a person who typed the address, by a program."""
-    assert verdict(WITHOUT, asked()) == FINE
+def test_gets_of_the_own_page_and_of_programs() -> None:
+    """From the page itself, from the address bar, or from a program."""
+    assert verdict(WITHOUT, request_head()) == FINE
     for site in ("same-origin", "none"):
-        assert verdict(WITHOUT, asked(sec_fetch_site=site)) == FINE
+        assert verdict(WITHOUT, request_head(sec_fetch_site=site)) == FINE
 
 
-def test_pages_elsewhere_may_link_to_the_page() -> None:
-    """It holds no data; health checks do not either."""
+def test_other_sites_may_link_to_the_page() -> None:
+    """It holds no data, nor do health checks."""
     rules = AccessRules(public=("/", "/main.js"))
     for path in ("/", "/main.js", "/healthz", "/readyz"):
-        assert verdict(rules, asked(path, sec_fetch_site="cross-site")) == FINE
-    assert verdict(rules, asked("/", method="POST", sec_fetch_site="cross-site")) == (403, "ORIGIN_NOT_ALLOWED")
+        assert verdict(rules, request_head(path, sec_fetch_site="cross-site")) == FINE
+    assert verdict(rules, request_head("/", method="POST", sec_fetch_site="cross-site")) == (403, "ORIGIN_NOT_ALLOWED")
 
 
 def test_listed_pages_may_link_to_data() -> None:
-    """Browsers say of a link which origin it is on; a POST needs more than that."""
+    """A link from a listed origin is accepted; a POST needs more."""
     rules = AccessRules(origins=("https://dash.example.com",))
     page = "https://dash.example.com/reports"
-    assert verdict(rules, asked("/api/tables/users_ui.csv", sec_fetch_site="cross-site", referer=page)) == FINE
-    posted = asked("/api/rollback", method="POST", sec_fetch_site="cross-site", referer=page)
+    assert verdict(rules, request_head("/api/tables/users_ui.csv", sec_fetch_site="cross-site", referer=page)) == FINE
+    posted = request_head("/api/rollback", method="POST", sec_fetch_site="cross-site", referer=page)
     assert verdict(rules, posted) == (403, "ORIGIN_NOT_ALLOWED")
 
 
 def test_a_preflight_shows_no_token() -> None:
-    """It comes without one; the request that follows must have it."""
+    """The request after it must."""
     rules = AccessRules(SecretStr(TOKEN), ("https://dash.example.com",))
 
     def preflight(origin: str) -> RequestHead:
-        return asked(method="OPTIONS", origin=origin, access_control_request_method="GET")
+        return request_head(method="OPTIONS", origin=origin, access_control_request_method="GET")
 
     assert verdict(rules, preflight("https://dash.example.com")) == FINE
     assert verdict(rules, preflight("https://evil.example")) == (403, "ORIGIN_NOT_ALLOWED")
-    assert verdict(rules, asked(method="OPTIONS")) == MISSING
-    assert verdict(rules, asked(origin="https://dash.example.com")) == MISSING
+    assert verdict(rules, request_head(method="OPTIONS")) == MISSING
+    assert verdict(rules, request_head(origin="https://dash.example.com")) == MISSING

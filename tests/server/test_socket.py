@@ -1,4 +1,4 @@
-"""What a viewer gets on its socket, on a real server."""
+"""Frames on the sockets of a real server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from evertable.tables.table import Check
 
 
 def test_a_subscription_begins_with_its_page(serve: Serve, catalog: Catalog) -> None:
-    """Wholly described, as REST describes it."""
+    """The page has the same description as in REST."""
     server, *_ = live(serve, catalog)
     with Viewer(server.url) as viewer:
         page = viewer.subscribe("users_ui", tag=5).page
@@ -47,7 +47,7 @@ def test_a_subscription_begins_with_its_page(serve: Serve, catalog: Catalog) -> 
 
 
 def test_a_viewer_sees_each_change_of_its_page_and_none_elsewhere(serve: Serve) -> None:
-    """Rows of other pages change its total at most."""
+    """Rows of other pages change at most its total."""
     rows = BoundedTable(USERS, 10_000)
     rows.put(dict(enumerate(numbered(300))))
     server, *_ = live(serve, catalog_of(users_ui=rows))
@@ -64,8 +64,8 @@ def test_a_viewer_sees_each_change_of_its_page_and_none_elsewhere(serve: Serve) 
         assert picture.kinds == {"page": 1, "patch": 10, "total": 1}
 
 
-def test_newest_first_shows_what_came_last(serve: Serve) -> None:
-    """A new row goes on top and pushes the last one out; only it is sent."""
+def test_newest_first_shows_the_last_row(serve: Serve) -> None:
+    """Only the new row is sent; it goes on top and replaces the last one."""
     rows = table(rows=numbered(50))
     server, *_ = live(serve, catalog_of(users_ui=rows))
     with Viewer(server.url) as viewer:
@@ -78,8 +78,8 @@ def test_newest_first_shows_what_came_last(serve: Serve) -> None:
         assert picture.kinds["page"] == 1
 
 
-def test_a_sorted_and_filtered_view_follows(serve: Serve) -> None:
-    """Order, membership and total; and a changed cell in its place."""
+def test_a_sorted_and_filtered_view_is_updated(serve: Serve) -> None:
+    """Order, rows, total and single cells."""
     rows = table(rows=numbered(100))
     server, *_ = live(serve, catalog_of(users_ui=rows))
     with Viewer(server.url) as viewer:
@@ -91,7 +91,7 @@ def test_a_sorted_and_filtered_view_follows(serve: Serve) -> None:
 
 
 def test_a_view_can_be_changed(serve: Serve) -> None:
-    """The page of the new view has its tag; a view that cannot be leaves the old one."""
+    """The new page has the new tag; an invalid view leaves the old one."""
     rows = table(rows=numbered(100))
     server, hub, _ = live(serve, catalog_of(users_ui=rows))
     with Viewer(server.url) as viewer:
@@ -109,8 +109,8 @@ def test_a_view_can_be_changed(serve: Serve) -> None:
         assert (hub.views, hub.subscriptions) == (0, 0)
 
 
-def test_no_view_brings_an_older_page(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever has seen a flip and changes to a view whose order is not ready waits for it, over a third view too."""
+def test_a_changed_view_never_shows_an_older_page(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a flip, a viewer that changes to a view without an order waits for it."""
     catalog, ready, compute = catalog_of(users_ui=table(rows=numbered(20))), threading.Event(), Order.compute
     monkeypatch.setattr(hub_module, "PREPARE_S", 0.01)
     ready.set()
@@ -152,7 +152,7 @@ def test_a_name_without_a_table_waits_for_it(serve: Serve) -> None:
 
 
 def test_a_swap_sends_other_columns(serve: Serve, catalog: Catalog) -> None:
-    """What a view names and the new table lacks is left out and listed; back again, it is there again."""
+    """Missing columns of a view are omitted and listed, until a swap brings them back."""
     server, *_ = live(serve, catalog)
     with Viewer(server.url) as viewer:
         picture = viewer.subscribe("users_ui", columns=["age", "name"], sort=["age"], filter="age > 0")
@@ -180,7 +180,7 @@ def test_a_swap_sends_other_columns(serve: Serve, catalog: Catalog) -> None:
         ({"type": "view"}, "SUBSCRIPTION_NOT_FOUND"),
     ],
 )
-def test_what_cannot_be_is_said_and_the_socket_stays(
+def test_an_error_frame_leaves_the_socket_open(
     serve: Serve, catalog: Catalog, frame: dict[str, Any], condition: str
 ) -> None:
     server, hub, _ = live(serve, catalog)
@@ -220,7 +220,7 @@ def test_a_bad_frame_ends_its_socket_and_no_other(serve: Serve, catalog: Catalog
 
 
 def test_subscriptions_are_limited_and_nobody_else_is_disturbed(serve: Serve, catalog: Catalog) -> None:
-    """Ten thousand of them: as many as may be are there, each other one is refused."""
+    """Of ten thousand, those over the limit are refused."""
     server, hub, _ = live(serve, catalog)
     with Viewer(server.url) as greedy, Viewer(server.url) as other:
         for i in range(10_000):
@@ -237,7 +237,7 @@ def test_subscriptions_are_limited_and_nobody_else_is_disturbed(serve: Serve, ca
 
 
 def test_sockets_are_limited(serve: Serve, catalog: Catalog) -> None:
-    """The one too many is refused before it is accepted; a place that becomes free can be taken."""
+    """The one over the limit is refused before the handshake; a free place can be taken."""
     server, _, sockets = live(serve, catalog, max_sockets=2)
     with Viewer(server.url), Viewer(server.url) as second:
         with pytest.raises(Exception, match="503"):

@@ -1,4 +1,4 @@
-"""Names flip under many open sockets, and every one of them goes on."""
+"""Flips under many open sockets."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ VIEWS: list[dict[str, Any]] = [
 
 
 def generation(number: int) -> dict[str, Any]:
-    """Both tables' rows say of which generation they are."""
+    """Makes two tables whose rows carry the generation."""
     rows = [(f"g{number}", f"g{number} {i}", i) for i in range(100)]
     return {"users_ui": table(USERS, rows), "accounts_ui": table(USERS, rows)}
 
 
 async def watch(url: str, number: int, until: int, ready: asyncio.Barrier) -> dict[str, Picture]:
-    """One viewer of both tables, until it has seen that publication on both."""
+    """Watches both tables until that publication."""
     pictures = {"users_ui": Picture(), "accounts_ui": Picture()}
     async with websockets.connect(
         url, subprotocols=[Subprotocol(SUBPROTOCOL)], compression=None, open_timeout=60
@@ -59,7 +59,7 @@ async def watch(url: str, number: int, until: int, ready: asyncio.Barrier) -> di
 
 
 def test_every_socket_follows_every_flip(serve: Serve) -> None:
-    """Pages are wholly of one generation, publications never go back, no socket closes, all end on the last one."""
+    """Pages are of one generation, publications never decrease, no socket closes, all see the last one."""
     catalog = Catalog(["users_ui", "accounts_ui"])
     tables = {number: generation(number) for number in range(1, 6)}
     catalog.publish(1, tables[1])

@@ -38,7 +38,7 @@ def refusal(client: httpx.Client, address: str) -> tuple[int, str, str]:
 
 @pytest.fixture(scope="module")
 def reader() -> Iterator[httpx.Client]:
-    """A client of one server for all tests that only read from it."""
+    """Returns a client of one server for all tests that only read."""
     catalog, chosen = Catalog(["users_ui"]), settings()
     catalog.publish(3, {"users_ui": table()})
     with ServerThread(App(catalog, chosen), chosen) as server, httpx.Client(base_url=server.url) as made:
@@ -46,7 +46,7 @@ def reader() -> Iterator[httpx.Client]:
 
 
 def test_the_list(serve: Serve) -> None:
-    """Every public name, with a table or not yet."""
+    """Every public name, with or without a table."""
     catalog = Catalog(["users_ui"], {"generations": table(rows=[])})
     catalog.count_from(7)
     with httpx.Client(base_url=serve(catalog).url) as client:
@@ -59,7 +59,7 @@ def test_the_list(serve: Serve) -> None:
 
 
 def test_one_table(reader: httpx.Client) -> None:
-    """The same of one name, and its columns."""
+    """One name, with its columns."""
     stand = {"name": "users_ui", "ready": True, "generation": 3, "publication": 1, "version": 1, "total": 3}
     assert reader.get("/api/tables/users_ui").json() == {**stand, "columns": COLUMNS}
 
@@ -104,18 +104,18 @@ def test_a_page(reader: httpx.Client) -> None:
     ],
 )
 def test_which_rows(reader: httpx.Client, parameters: dict[str, Any], ids: str) -> None:
-    """Offset, limit, sort, filter and direction; what is empty counts as not given."""
+    """Offset, limit, sort, filter and direction; empty ones are ignored."""
     assert [row[0] for row in rows(reader, **parameters)] == [f"u{number}" for number in ids]
 
 
 def test_the_total_is_before_offset_and_limit(reader: httpx.Client) -> None:
-    """And after the filter."""
+    """It is after the filter."""
     answer = reader.get("/api/tables/users_ui/rows", params={"filter": "age > 1", "offset": 1, "limit": 1}).json()
     assert (answer["total"], answer["offset"], len(answer["rows"])) == (2, 1, 1)
 
 
 def test_columns(reader: httpx.Client) -> None:
-    """Some, in the order they are asked for, with commas or one by one."""
+    """In the requested order, with commas or repeated."""
     for address in ("columns=age,userId", "columns=age&columns=userId", "columns=age,age&columns=userId,age"):
         answer = reader.get(f"/api/tables/users_ui/rows?{address}&limit=1").json()
         assert ([column["name"] for column in answer["columns"]], answer["rows"]) == (["age", "userId"], [[36, "u1"]])
@@ -123,7 +123,7 @@ def test_columns(reader: httpx.Client) -> None:
 
 @pytest.fixture
 def odd(serve: Serve) -> Iterator[httpx.Client]:
-    """Names of tables and columns that an address must spell with care."""
+    """Serves tables and columns with names that need encoding."""
     columns = parse_columns({"a,b": "string", "a": "string", "-a": "long", "ü&=#?%/": "string"})
     names = ["ünï çödé 漢字", "a b?c#d%e&f=g;h+i", "x.csv.y", "%2F", "'; drop table", "rows"]
     catalog = Catalog(names)
@@ -133,7 +133,7 @@ def odd(serve: Serve) -> Iterator[httpx.Client]:
 
 
 def test_odd_names(odd: httpx.Client) -> None:
-    """Each is reached under its own, percent-encoded address."""
+    """Each has a percent-encoded address."""
     listed = [one["name"] for one in odd.get("/api/tables").json()["tables"]]
     assert len(listed) == 6
     for name in listed:
@@ -147,7 +147,7 @@ def test_odd_names(odd: httpx.Client) -> None:
 
 
 def test_odd_columns(odd: httpx.Client) -> None:
-    """A column that has a comma or begins with a minus is found if it is named as it stands."""
+    """A column with a comma or a leading minus is found by its exact name."""
     assert rows(odd, "rows", columns=["a,b", "ü&=#?%/"]) == [["x", "z"], ["w", None]]
     assert rows(odd, "rows", columns="a,b") == [["x"], ["w"]]
     assert rows(odd, "rows", columns="a,-a") == [["rows", 2], ["y", 1]]
@@ -202,19 +202,19 @@ def test_odd_columns(odd: httpx.Client) -> None:
     ],
 )
 def test_refusals(reader: httpx.Client, address: str, expected: tuple[int, str, str]) -> None:
-    """A status, a condition that programs can match on, and a sentence that helps."""
+    """They have a status, a condition and a helpful sentence."""
     status, condition, message = refusal(reader, address)
     assert (status, condition, message[: len(expected[2])]) == expected
 
 
-def test_a_filter_says_where(reader: httpx.Client) -> None:
+def test_a_filter_error_has_its_position(reader: httpx.Client) -> None:
     """In characters, from 0."""
     answer = reader.get("/api/tables/users_ui/rows", params={"filter": "name = 'Ä' and nam = 1"}).json()
     assert (answer["condition"], answer["position"]) == ("FILTER_INVALID", 15)
 
 
 def test_before_the_first_generation(serve: Serve) -> None:
-    """The name is known, and when to come again is said."""
+    """The name is known, and the response has a retry time."""
     with httpx.Client(base_url=serve(Catalog(["users_ui"])).url) as client:
         for address in ("", "/rows", ".csv", ".arrow"):
             answer = client.get(f"/api/tables/users_ui{address}")
@@ -223,7 +223,7 @@ def test_before_the_first_generation(serve: Serve) -> None:
 
 
 def test_other_methods(reader: httpx.Client) -> None:
-    """Are refused, and the answer says which are not; HEAD is GET without a body."""
+    """They are refused with the list of allowed ones; HEAD is GET without a body."""
     answer = reader.post("/api/tables")
     assert (answer.status_code, answer.json()["condition"]) == (405, "METHOD_NOT_ALLOWED")
     assert sorted(answer.headers["allow"].split(", ")) == ["GET", "HEAD"]
@@ -232,7 +232,7 @@ def test_other_methods(reader: httpx.Client) -> None:
 
 
 def test_a_smaller_page_limit(serve: Serve, catalog: Catalog) -> None:
-    """Counts where no limit is given, too."""
+    """It applies without a limit in the request, too."""
     with httpx.Client(base_url=serve(catalog, {"max_page": 2}).url) as client:
         assert len(rows(client)) == 2
         assert refusal(client, "/api/tables/users_ui/rows?limit=3")[1] == "PAGE_TOO_LARGE"
@@ -247,7 +247,7 @@ def test_after_a_swap(client: httpx.Client, catalog: Catalog) -> None:
 
 
 def test_tables_that_forget_their_oldest_rows(serve: Serve) -> None:
-    """Offsets count from the oldest that is there."""
+    """Offsets count from the oldest existing row."""
     kept = BoundedTable(parse_columns({"n": "long"}), limit=3)
     kept.append([(number,) for number in range(10)])
     with httpx.Client(base_url=serve(Catalog([], {"logs": kept})).url) as client:
@@ -257,8 +257,8 @@ def test_tables_that_forget_their_oldest_rows(serve: Serve) -> None:
         assert rows(client, "logs", sort="-n", offset=2) == [[7]]
 
 
-def test_too_many_in_line(serve: Serve, catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who comes when the line is full is told to come again; health checks are not in it."""
+def test_a_full_queue(serve: Serve, catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Further requests are refused with a retry time; health checks are not queued."""
     monkeypatch.setattr(rest, "MAX_WAITING", 0)
     with httpx.Client(base_url=serve(catalog).url) as client:
         answer = client.get("/api/tables/users_ui/rows?sort=age")

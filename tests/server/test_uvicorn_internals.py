@@ -53,7 +53,7 @@ WEBSOCKET_ATTRIBUTES = (
 
 @pytest.fixture(scope="module")
 def loop() -> Iterator[asyncio.AbstractEventLoop]:
-    """A loop for connections that do nothing yet."""
+    """Makes an event loop for idle connections."""
     with closing(asyncio.new_event_loop()) as created:
         yield created
 
@@ -92,7 +92,7 @@ def parameters(function: Any) -> list[str]:
     ],
 )
 def test_a_method_that_is_overridden(ours: type, theirs: type, method: str) -> None:
-    """It is there, with the same parameters, and is async or not as before."""
+    """It exists with the same parameters, and is async or not as ours is."""
     overriding, overridden = vars(ours)[method], vars(theirs)[method]
     assert parameters(overriding) == parameters(overridden)
     assert inspect.iscoroutinefunction(overriding) == inspect.iscoroutinefunction(overridden)
@@ -142,7 +142,7 @@ def test_the_scope_of_a_websocket_is_kept_with_its_extensions() -> None:
 
 
 def test_both_kinds_of_connections_are_made_by_the_server() -> None:
-    """uvicorn passes the protocols that the configuration names, and loads the WebSocket one as it is."""
+    """uvicorn uses the protocol classes of the configuration."""
     chosen = config()
     chosen.load()
     assert (chosen.http_protocol_class, chosen.ws_protocol_class) == (HttpProtocol, WebSocketProtocol)
@@ -208,7 +208,7 @@ def test_no_other_module_imports_internals(path: Path) -> None:
     assert path.name == "uvicorn_internals.py" or set(imported) <= allowed
 
 
-def test_lengths_are_written_as_short_as_can_be() -> None:
+def test_lengths_have_the_shortest_encoding() -> None:
     """RFC 6455, 5.2: a client may refuse others."""
     for size, length in [
         (125, b"\x7d"),

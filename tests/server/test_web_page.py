@@ -1,4 +1,4 @@
-"""The web page: its policy, its files, and who may see them."""
+"""The web page: its policy, its files, and access to them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCRIPT = "console.log('Evertable')\n" * 100
 
 @pytest.fixture
 def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A page as the build leaves it."""
+    """Makes a page as the build does."""
     monkeypatch.setattr(web, "FILES", tmp_path)
     (tmp_path / "index.html").write_text(f'<script src="main-ABCD1234.js" nonce="{NONCE}"></script><x n="{NONCE}">')
     (tmp_path / "main-ABCD1234.js").write_text(SCRIPT)
@@ -31,15 +31,15 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def browser(serve: Serve, catalog: Catalog, built: Path) -> Iterator[httpx.Client]:
-    """A browser that has no token yet, though the server wants one."""
+    """Returns a browser without a token, on a server that requires one."""
     assert built.exists()
     server = serve(catalog, {"token": "secret-enough"})
     with httpx.Client(base_url=server.url) as made:
         yield made
 
 
-def test_each_page_has_a_nonce_of_its_own(browser: httpx.Client) -> None:
-    """The one in its policy, everywhere in its text; nothing else inline runs."""
+def test_each_page_has_its_own_nonce(browser: httpx.Client) -> None:
+    """The nonce of the policy is everywhere in the text; nothing else inline runs."""
     seen = set()
     for _ in range(3):
         page = browser.get("/")
@@ -55,7 +55,7 @@ def test_each_page_has_a_nonce_of_its_own(browser: httpx.Client) -> None:
     assert len(seen) == 3
 
 
-def test_files_with_a_hash_in_their_name_are_kept_for_ever(browser: httpx.Client) -> None:
+def test_files_with_a_hash_in_their_name_are_cached_forever(browser: httpx.Client) -> None:
     script = browser.get("/main-ABCD1234.js")
     assert script.text == SCRIPT
     assert script.headers["cache-control"] == "public, max-age=31536000, immutable"
@@ -67,7 +67,7 @@ def test_files_with_a_hash_in_their_name_are_kept_for_ever(browser: httpx.Client
 @pytest.mark.parametrize(
     ("offered", "packed"), [("gzip, br", True), ("*", True), ("br", False), ("", False), ("gzip; q=0", False)]
 )
-def test_files_are_packed_for_those_who_take_it(browser: httpx.Client, offered: str, packed: bool) -> None:
+def test_files_are_compressed_if_accepted(browser: httpx.Client, offered: str, packed: bool) -> None:
     with browser.stream("GET", "/main-ABCD1234.js", headers={"Accept-Encoding": offered}) as answer:
         content = b"".join(answer.iter_raw())
     assert answer.headers["vary"] == "Accept-Encoding"
@@ -80,11 +80,11 @@ def test_nothing_else_is_open(browser: httpx.Client, path: str) -> None:
     assert browser.get(path).status_code == 401
 
 
-def test_only_looking_is_open(browser: httpx.Client) -> None:
+def test_only_get_is_open(browser: httpx.Client) -> None:
     assert browser.post("/").status_code == 401
 
 
-def test_a_page_that_is_not_built_says_so(
+def test_a_page_that_is_not_built_is_an_error(
     serve: Serve, catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(web, "FILES", tmp_path)
@@ -94,8 +94,8 @@ def test_a_page_that_is_not_built_says_so(
 
 
 @pytest.mark.usefixtures("built")
-def test_pages_elsewhere_may_link_to_it(serve: Serve, catalog: Catalog) -> None:
-    """Also where there is no token; its data is not to be had like that."""
+def test_other_sites_may_link_to_it(serve: Serve, catalog: Catalog) -> None:
+    """Even without a token; data cannot be reached that way."""
     server = serve(catalog)
     headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
     with httpx.Client(base_url=server.url, headers=headers) as browser:

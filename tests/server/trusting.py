@@ -1,4 +1,4 @@
-"""TLS for clients of two threads, as those of ``websockets.sync`` are."""
+"""TLS for clients with two threads, such as those of ``websockets.sync``."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class OneAtATime(ssl.SSLSocket):
 
 
 def trusting(certificate: Path) -> ssl.SSLContext:
-    """Trusts this certificate and nothing else."""
+    """Returns a context that trusts only this certificate."""
     context = ssl.create_default_context(cafile=str(certificate))
     context.sslsocket_class = OneAtATime
     return context

@@ -1,4 +1,4 @@
-"""Viewers for tests: a real socket, every frame checked against the protocol's promises and applied."""
+"""Viewers with a real socket, which check every frame against the protocol and apply it."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ WAIT_S = 30
 
 
 def live(serve: Serve, catalog: Catalog, **given: Any) -> tuple[ServerThread[App], Hub, Sockets]:
-    """A server that pushes."""
+    """Starts a server with live views."""
     server = serve(catalog, given)
     return server, server.app.hub, server.app.sockets
 
 
 class Viewer:
-    """A socket with its subscriptions' pictures."""
+    """A socket, with a picture for each subscription."""
 
     def __init__(self, url: str, **options: Any) -> None:
         address = url.replace("http", "ws", 1) + "/ws"
@@ -65,12 +65,12 @@ class Viewer:
         return self._answered(name, tag)
 
     def until(self, condition: Callable[[], object]) -> None:
-        """Takes frames until the condition holds."""
+        """Reads frames until the condition holds."""
         while not condition():
             self.take()
 
     def take(self) -> Frame:
-        """The next frame, applied."""
+        """Reads and applies the next frame."""
         frame = self._receive()
         match frame["type"]:
             case "error":
@@ -87,7 +87,7 @@ class Viewer:
         return frame
 
     def settle(self, tag: int) -> None:
-        """Takes all that was sent before now."""
+        """Reads all frames that were sent before now."""
         self.send(type="ping", tag=tag)
         self.until(lambda: tag in self.pongs)
 
