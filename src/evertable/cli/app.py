@@ -35,7 +35,7 @@ def build_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_global_options)
-    for module in sorted(pkgutil.iter_modules(commands.__path__), key=lambda module: module.name):
+    for module in pkgutil.iter_modules(commands.__path__):  # sorted by name
         command = getattr(importlib.import_module(f"{commands.__name__}.{module.name}"), module.name)
         app.command(name=module.name.replace("_", "-"))(command)
     return app
@@ -69,18 +69,11 @@ def versions() -> Iterator[tuple[str, str]]:
     connector, clients = jars["connector", "spark-sql-kafka-0-10_2.13"], jars["connector", "kafka-clients"]
     yield "evertable", __version__
     yield "Python", f"{platform.python_version()} at {sys.executable}"
-    yield "PySpark", _installed_version("pyspark")
+    yield "PySpark", importlib.metadata.version("pyspark")
     yield "connector", f"{connector}, with kafka-clients {clients}"
     yield "broker", f"Kafka {jars['broker', 'kafka_2.13']}, for evertable broker and evertable demo"
     yield "Java", _java_version()
     yield "web page", "built" if is_built() else "not built: run scripts/setup"
-
-
-def _installed_version(package: str) -> str:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return "not installed"
 
 
 def _java_version() -> str:

@@ -7,14 +7,7 @@ import sys
 
 import structlog
 
-from evertable.config.models import LogFormat, Logging, LogLevel
-
-LEVELS = {
-    LogLevel.DEBUG: logging.DEBUG,
-    LogLevel.INFO: logging.INFO,
-    LogLevel.WARN: logging.WARNING,
-    LogLevel.ERROR: logging.ERROR,
-}
+from evertable.config.models import LogFormat, Logging
 
 
 def configure_logging(settings: Logging) -> None:
@@ -23,7 +16,7 @@ def configure_logging(settings: Logging) -> None:
     Other libraries log warnings and errors only, because their details may hold secrets, such as headers.
     """
     is_json = settings.format is LogFormat.JSON
-    level = LEVELS[settings.level]
+    level = logging.getLevelNamesMapping()[settings.level.upper()]
     processors: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -42,10 +43,11 @@ Timeout = Annotated[float, typer.Option("--timeout", min=0, help="Seconds to wai
 
 
 def open_client(url: str | None, token_file: Path | None, ca: Path | None) -> Client:
-    """Opens a client for ``--url``, ``--token-file`` and ``--ca``."""
+    """Opens a client for ``--url``, ``--token-file`` and ``--ca``; from now on, SIGTERM has the effect of Ctrl-C."""
     from evertable.client.address import DEFAULT_URL, read_token
     from evertable.client.client import Client
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     return Client(url or DEFAULT_URL, read_token(token_file), ca=ca)
 
 

@@ -14,10 +14,13 @@ _NOT_IN_LINE = ("state", "wiring", "memory", "last applied", "lingering")
 
 
 @dataclass(frozen=True)
-class SwapProgress:
-    """The generation that is being built."""
+class Overview:
+    """A server's status for people."""
 
-    text: str
+    facts: Mapping[str, str]
+    """Texts by their labels, in the order in which they are shown."""
+    building: str
+    """The generation that is being built; empty if there is none."""
     fraction: float | None
     """The part of its backlog that is in its tables, if that is known."""
 
@@ -25,38 +28,27 @@ class SwapProgress:
     def percentage(self) -> str:
         return "" if self.fraction is None else f"{self.fraction:.0%}"
 
-    def __str__(self) -> str:
-        return ", ".join(filter(None, (self.text, self.percentage)))
-
-
-@dataclass(frozen=True)
-class Overview:
-    """A server's status for people."""
-
-    facts: Mapping[str, str]
-    """Texts by their labels, in the order in which they are shown."""
-    progress: SwapProgress | None
+    @property
+    def progress(self) -> str:
+        return ", ".join(filter(None, (self.building, self.percentage)))
 
     def line(self) -> str:
         """Returns the facts that fit into one line."""
         facts = [f"{label} {text}" for label, text in self.facts.items() if label not in _NOT_IN_LINE]
-        progress = [str(self.progress)] if self.progress else []
-        return "; ".join([self.facts["state"], self.facts["wiring"], *facts, *progress])
+        return "; ".join(filter(None, [self.facts["state"], self.facts["wiring"], *facts, self.progress]))
 
 
 def read_overview(client: Client) -> Overview:
     """Requests the status and the newest generations."""
-    from evertable.client.errors import OTHER_VERSION, ServerAnswerError, ServerRefusedError
+    from evertable.client.errors import ServerRefusedError, decoding
 
     status = client.status()
     try:
         generations = client.table("generations").page(limit=NEWEST_GENERATIONS, newest_first=True).dicts()
     except ServerRefusedError:  # a server without an orchestrator has no such table
         generations = []
-    try:
+    with decoding():
         return overview(status, generations)
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise ServerAnswerError(f"The server's status is malformed: {error!r}.", OTHER_VERSION) from None
 
 
 def overview(status: Mapping[str, Any], generations: Sequence[Mapping[str, Any]] = ()) -> Overview:
@@ -79,8 +71,14 @@ def overview(status: Mapping[str, Any], generations: Sequence[Mapping[str, Any]]
         "memory": f"{status['memory']['process_bytes'] / 1e6:,.0f} MB",
         "message": row.get("message"),
     }
-    progress = _progress(status.get("build", {}), generations)
-    return Overview({label: visible(text) for label, text in facts.items() if text}, progress)
+    building, fraction = "", None
+    if new := next((each for each in generations if each["state"] in ("building", "warming")), None):
+        build = status.get("build", {})
+        if build.get("generation") != new["generation"]:  # the two requests saw different moments
+            build = {"rows": new["rows"] or 0, "fraction": None}
+        building = f"generation {new['generation']} is {new['state']}: {wiring_of(new)}, {build['rows']:,} rows"
+        fraction = build["fraction"]
+    return Overview({label: visible(text) for label, text in facts.items() if text}, visible(building), fraction)
 
 
 def wiring_of(row: Mapping[str, Any]) -> str:
@@ -97,18 +95,6 @@ def duration(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.1f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
-
-
-def _progress(build: Mapping[str, Any], generations: Sequence[Mapping[str, Any]]) -> SwapProgress | None:
-    from evertable.client.text import visible
-
-    row = next((each for each in generations if each["state"] in ("building", "warming")), None)
-    if row is None:
-        return None
-    is_same = build.get("generation") == row["generation"]  # the two requests see different moments
-    rows = build["rows"] if is_same else row["rows"] or 0
-    text = f"generation {row['generation']} is {row['state']}: {wiring_of(row)}, {rows:,} rows"
-    return SwapProgress(visible(text), build["fraction"] if is_same else None)
 
 
 def _formatted(form: str, value: object) -> str:

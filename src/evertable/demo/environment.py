@@ -2,61 +2,36 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
 
 from evertable.broker import EmbeddedBroker
 from evertable.config import Config
 from evertable.demo.datasets import COLUMNS, DATASETS
 from evertable.demo.sample_writer import SampleWriter
 
-APP = "demo"
 
-
+@dataclass(frozen=True)
 class DemoEnvironment:
-    """A running broker with sample topics, and a folder for all data; a temporary folder is deleted at the end."""
+    """A running broker with sample topics, and a folder for all data."""
 
-    def __init__(self, rows: int, rate: float, data_dir: Path | None = None, kafka_port: int = 0) -> None:
-        self._rows = rows
-        self._rate = rate
-        self._data_dir = data_dir
-        self._kafka_port = kafka_port
-        self._exits = ExitStack()
-        self.written = 0
-        """The number of sample records written; 0 if the folder has them from an earlier run."""
-
-    def __enter__(self) -> Self:
-        with ExitStack() as exits:
-            if self._data_dir is None:
-                self.folder = Path(tempfile.mkdtemp(prefix="evertable-demo-"))
-                exits.callback(shutil.rmtree, self.folder, ignore_errors=True)
-            else:
-                self.folder = self._data_dir.absolute()
-            self.broker = exits.enter_context(EmbeddedBroker(self._kafka_port, self.folder / "broker"))
-            writer = SampleWriter(self.broker.bootstrap, self._rows, self._rate)
-            self.written = writer.fill()
-            exits.enter_context(writer)
-            self._exits = exits.pop_all()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._exits.close()
+    broker: EmbeddedBroker
+    folder: Path
+    written: int
+    """The number of sample records written; 0 if the folder has them from an earlier run."""
 
     def config(self, port: int, token: str) -> Config:
         """Returns a server's configuration; its natural join makes balances change in place."""
-        topics = dict(zip(COLUMNS, DATASETS[0].topics, strict=True))
-        sources: dict[str, Any] = {
-            name: {"topic": topics[name], "key": "userId", "columns": columns} for name, columns in COLUMNS.items()
+        sources = {
+            name: {"topic": topic, "key": "userId", "columns": COLUMNS[name]}
+            for name, topic in zip(COLUMNS, DATASETS[0].topics, strict=True)
         }
         return Config.model_validate(
             {
-                "app": APP,
+                "app": "demo",
                 "kafka": {"bootstrap.servers": self.broker.bootstrap},
                 "sources": sources,
                 "join": {"type": "natural"},
@@ -64,3 +39,20 @@ class DemoEnvironment:
                 "server": {"port": port, "token": token},
             }
         )
+
+
+@contextmanager
+def demo_environment(
+    rows: int, rate: float, data_dir: Path | None = None, kafka_port: int = 0
+) -> Iterator[DemoEnvironment]:
+    """Runs a broker and writes sample data to it; without ``data_dir``, the data is deleted at the end."""
+    with ExitStack() as exits:
+        if data_dir is None:
+            temporary = tempfile.TemporaryDirectory(prefix="evertable-demo-", ignore_cleanup_errors=True)
+            data_dir = Path(exits.enter_context(temporary))
+        folder = data_dir.absolute()
+        broker = exits.enter_context(EmbeddedBroker(kafka_port, folder / "broker"))
+        writer = SampleWriter(broker.bootstrap, rows)
+        written = writer.fill()
+        exits.enter_context(writer.writing_changes(rate))
+        yield DemoEnvironment(broker, folder, written)

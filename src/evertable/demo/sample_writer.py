@@ -7,88 +7,73 @@ import random
 import threading
 import time
 from collections.abc import Iterator
-from types import TracebackType
-from typing import Self
+from contextlib import contextmanager
 
 import orjson
-from confluent_kafka import KafkaException, Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import Producer
 
 from evertable.demo.datasets import DATASETS, Record
-from evertable.kafka.errors import QUIET, explain
+from evertable.kafka.admin import Admin
+from evertable.kafka.errors import QUIET
+from evertable.kafka.topics import create, topic_names
 
 PARTITIONS = 2
 _TIMEOUT_S = 30.0
 
 
 class SampleWriter:
-    """Writes to the sample topics; as a context manager, continues until the block ends."""
+    """Writes to the sample topics; ``rows`` is the number of users in each dataset."""
 
-    def __init__(self, servers: str, rows: int, rate: float) -> None:
-        self._servers = servers
+    def __init__(self, servers: str, rows: int) -> None:
+        self._kafka = {"bootstrap.servers": servers}
         self._rows = rows
-        self._rate = rate
-        self._producer = Producer(
-            {"bootstrap.servers": servers, "enable.idempotence": True, "linger.ms": 5}, logger=QUIET
-        )
+        self._producer = Producer({**self._kafka, "enable.idempotence": True, "linger.ms": 5}, logger=QUIET)
         self._accounts = {dataset: dataset.accounts(rows, random.Random(dataset.number)) for dataset in DATASETS}  # noqa: S311
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="demo-feeder", daemon=True)
 
     def fill(self) -> int:
         """Creates missing topics and writes their first records; returns how many."""
-        admin = AdminClient({"bootstrap.servers": self._servers}, logger=QUIET)
-        existing = admin.list_topics(timeout=_TIMEOUT_S).topics
-        missing = [dataset for dataset in DATASETS if not set(dataset.topics) <= set(existing)]
-        topics = [
-            NewTopic(topic, PARTITIONS, 1) for dataset in missing for topic in dataset.topics if topic not in existing
-        ]
-        for name, created in (admin.create_topics(topics) if topics else {}).items():
-            try:
-                created.result(_TIMEOUT_S)
-            except KafkaException as problem:
-                raise explain(problem.args[0], name, self._servers) from problem
+        admin = Admin(self._kafka)
+        existing = set(topic_names(self._kafka, timeout_s=_TIMEOUT_S))
         written = 0
         for dataset in DATASETS:
             users, accounts = dataset.topics
-            first = itertools.islice(self._accounts[dataset], self._rows - self._rows // 10)
-            records = [(users, user) for user in dataset.users(self._rows)] + [(accounts, one) for one in first]
-            if dataset in missing:
-                for topic, record in records:
-                    self._send(topic, record)
-                written += len(records)
+            first = list(itertools.islice(self._accounts[dataset], self._rows - self._rows // 10))
+            if {users, accounts} <= existing:
+                continue
+            for topic in {users, accounts} - existing:
+                create(admin, topic, PARTITIONS, 1, {}, _TIMEOUT_S)
+            for user in dataset.users(self._rows):
+                self._send(users, user)
+            for account in first:
+                self._send(accounts, account)
+            written += self._rows + len(first)
         self._producer.flush(_TIMEOUT_S)
         return written
 
-    def __enter__(self) -> Self:
-        if self._rate > 0:
-            self._thread.start()
-        return self
+    @contextmanager
+    def writing_changes(self, rate: float) -> Iterator[None]:
+        """Writes ``rate`` changes per second until the block ends."""
+        stop = threading.Event()
+        thread = threading.Thread(target=self._write_changes, args=(rate, stop), name="demo-feeder", daemon=True)
+        if rate > 0:
+            thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            if rate > 0:
+                thread.join()
+            self._producer.purge()
+            self._producer.flush(1)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stop.set()
-        if self._thread.ident is not None:
-            self._thread.join()
-        self._producer.purge()
-        self._producer.flush(1)
-
-    def _run(self) -> None:
+    def _write_changes(self, rate: float, stop: threading.Event) -> None:
         due = time.monotonic()
-        for topic, record in self._changes():
-            due = max(due + 1 / self._rate, time.monotonic() - 1)  # no burst after a suspend
-            if self._stop.wait(max(0.0, due - time.monotonic())):
-                return
-            self._send(topic, record)
-
-    def _changes(self) -> Iterator[tuple[str, Record]]:
-        """Yields records of all datasets in turn."""
         for dataset in itertools.cycle(DATASETS):
-            record = next(self._accounts[dataset], None)
-            if record is None:
+            account = next(self._accounts[dataset], None)
+            due = max(due + 1 / rate, time.monotonic() - 1)  # no burst after a suspend
+            if account is None or stop.wait(max(0.0, due - time.monotonic())):
                 return
-            yield dataset.topics[1], record
+            self._send(dataset.topics[1], account)
 
     def _send(self, topic: str, record: Record) -> None:
         while True:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import secrets
 import signal
 from collections.abc import Callable
@@ -12,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from evertable.cli.commands.serve import run_until_signal
+
 if TYPE_CHECKING:
     from evertable.application import Application
-
-PORT = 10000
 
 
 def demo(
     rows: int = typer.Option(1000, "--rows", min=1, max=1_000_000, help="Users in each of the three pairs of topics."),
     rate: float = typer.Option(20, "--rate", min=0, max=10_000, help="New records per second; 0: none."),
-    port: int = typer.Option(PORT, "--port", "-p", min=0, max=65535, help="Port of the page; 0 takes a free one."),
+    port: int = typer.Option(10000, "--port", "-p", min=0, max=65535, help="Port of the page; 0 takes a free one."),
     kafka_port: int = typer.Option(0, "--kafka-port", min=0, max=65535, help="Port of the broker; 0 takes a free one."),
     data_dir: Path | None = typer.Option(
         None, "--data-dir", file_okay=False, help="Folder for all data; default: a temporary one."
@@ -39,7 +38,7 @@ def demo(
     from evertable.broker.settings import HOST
     from evertable.cli.logs import configure_logging
     from evertable.config.models import Logging
-    from evertable.demo import DemoEnvironment
+    from evertable.demo.environment import demo_environment
     from evertable.demo.welcome import Welcome
 
     configure_logging(Logging())
@@ -50,7 +49,7 @@ def demo(
         port = 0
     typer.echo("Starting Kafka …")
     try:
-        with DemoEnvironment(rows, rate, data_dir, kafka_port) as environment:
+        with demo_environment(rows, rate, data_dir, kafka_port) as environment:
             records = (
                 f"{environment.written} sample records written"
                 if environment.written
@@ -67,7 +66,6 @@ def demo(
                 if not no_browser:
                     welcome.open(environment.folder)
 
-            gc.freeze()  # as in `serve`
             asyncio.run(_run(application, show))
             typer.echo("Stopping …")
     except KeyboardInterrupt:
@@ -77,10 +75,7 @@ def demo(
 
 async def _run(application: Application, show: Callable[[], None]) -> None:
     """Runs until a signal; calls ``show`` when the tables are ready."""
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, application.stop)
-    running = asyncio.create_task(application.run())
+    running = asyncio.create_task(run_until_signal(application))
     while not (application.ready or running.done()):
         await asyncio.wait([running], timeout=0.05)
     if not running.done():

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from pathlib import Path
-from types import FrameType
 
 import typer
 
@@ -41,7 +39,6 @@ def export(
     from evertable.client.errors import OutputError
     from evertable.client.export import complete_file, format_of, write_csv
 
-    signal.signal(signal.SIGTERM, _exit)
     requested, write = ("csv", write_csv) if output == STDOUT else format_of(output)
     if raw_formulas and requested != "csv":
         raise OutputError(f"--raw-formulas is for CSV only, not for {output}.", "Leave it out.")
@@ -49,11 +46,7 @@ def export(
     with (
         open_client(url, token_file, ca) as client,
         client.table(name).stream(
-            requested,
-            names_in(columns),
-            names_in(sort) or (),
-            filter_,
-            raw_formulas=raw_formulas,
+            requested, names_in(columns), names_in(sort) or (), filter_, raw_formulas=raw_formulas
         ) as chunks,
     ):
         if output == STDOUT:
@@ -63,7 +56,3 @@ def export(
         with console.status(name) as status, complete_file(output, overwrite=force) as file:
             write(chunks, file, lambda count: status.update(f"{name}: {size(count)}"))
     console.print(f"Wrote {output}: {size(output.stat().st_size)}.", markup=False)
-
-
-def _exit(_number: int, _frame: FrameType | None) -> None:
-    raise SystemExit(128 + signal.SIGTERM)  # an exception, so that the unfinished file is deleted

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-
 from evertable.cli.commands.swap import print_outcome
 from evertable.cli.options import SWAP_TIMEOUT_S, Ca, Timeout, TokenFile, Url, Wait, open_client
 
@@ -21,6 +19,5 @@ def rollback(
 
     Example:  evertable rollback --timeout 60
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with open_client(url, token_file, ca) as client:
         print_outcome(client, client.rollback(), wait=wait, timeout_s=timeout_s)

@@ -6,10 +6,14 @@ import asyncio
 import gc
 import signal
 from functools import partial
+from typing import TYPE_CHECKING
 
 import typer
 
 from evertable.cli.options import ConfigFile
+
+if TYPE_CHECKING:
+    from evertable.application import Application
 
 
 def serve(
@@ -44,13 +48,14 @@ def serve(
         echo(f"Or: evertable tail {config.joined_table} --url {url}, or evertable status --url {url}. Ctrl-C stops it.")
 
     application = Application(config, reset_wiring=reset_wiring, take_over=take_over, on_up=up)
-
-    async def run() -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, application.stop)
-        await application.run()
-
-    gc.freeze()  # imported objects live until the end; scanning them takes 30 ms per collection
-    asyncio.run(run())
+    asyncio.run(run_until_signal(application))
     echo("Stopped.")
+
+
+async def run_until_signal(application: Application) -> None:
+    """Runs an application until Ctrl-C or another signal stops it."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, application.stop)
+    gc.freeze()  # imported objects live until the end; scanning them takes 30 ms per collection
+    await application.run()

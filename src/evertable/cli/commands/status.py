@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -40,7 +39,6 @@ def status(
 
     from evertable.cli.overview import read_overview
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     console = Console(highlight=False)
     with suppress(KeyboardInterrupt), open_client(url, token_file, ca) as client:
         overview = read_overview(client)
@@ -90,7 +88,7 @@ def _print(overview: Overview, console: Console) -> None:
         return
     for label, text in overview.facts.items():  # by echo, because rich would wrap long lines in a pipe
         typer.echo(f"{label:<14}{text}")
-    if overview.progress:
+    if overview.building:
         typer.echo(f"{'building':<14}{overview.progress}")
 
 
@@ -105,11 +103,14 @@ def _drawing(overview: Overview, problem: str = "") -> RenderableType:
         colour = ("green" if text in ("live", "ready") else "yellow") if label == "state" else "default"
         table.add_row(Text(label, style="bold"), Text(text, style=colour))
     parts: list[RenderableType] = [table]
-    if progress := overview.progress:
+    if overview.building:
         bar = Progress(TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.fields[done]}"))
-        total = None if progress.fraction is None else 1_000
-        completed = round((progress.fraction or 0) * 1_000)
-        bar.add_task(progress.text, total=total, completed=completed, done=progress.percentage)
+        bar.add_task(
+            overview.building,
+            total=None if overview.fraction is None else 1_000,
+            completed=round((overview.fraction or 0) * 1_000),
+            done=overview.percentage,
+        )
         parts.append(bar.get_renderable())
     if problem:
         parts.append(Text(problem, style="yellow"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -39,7 +38,6 @@ def swap(
 
     Example:  evertable swap --users-topic users_v2 --join inner
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     named = [(USERS, users_topic), (ACCOUNTS, accounts_topic), (JOIN, join), *map(_key_and_value, values)]
     if all(value is None for value in (left_topic, right_topic, *(value for _, value in named))):
         raise typer.BadParameter("Nothing to change. Use --users-topic, --accounts-topic, --join, or --set KEY=VALUE.")
@@ -88,8 +86,8 @@ def _live_wiring(client: Client) -> str:
 
     with suppress(EvertableError):
         row = client.status()["orchestrator"] or {}
-        wiring = wiring_of(row)
-        return f": {wiring}, generation {row['generation']}" if wiring else ""
+        if wiring := wiring_of(row):
+            return f": {wiring}, generation {row['generation']}"
     return ""
 
 

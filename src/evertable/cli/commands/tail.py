@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -45,7 +44,6 @@ def tail(
     """
     from rich.console import Console
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     console = Console(highlight=False)
     with suppress(KeyboardInterrupt), open_client(url, token_file, ca) as client:
         watch = client.table(name).watch(
