@@ -16,6 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
+
+import orjson
 
 from evertable.errors import EvertableError
 
@@ -102,6 +105,14 @@ _TOKENS = {  # the server's own messages address programs that speak HTTP
 }
 
 
+def json_or_none(body: bytes) -> Any:
+    """Decodes an answer's body; None if it is not JSON."""
+    try:
+        return orjson.loads(body)
+    except ValueError:
+        return None
+
+
 def parse_refusal(status: int | None, body: object) -> ServerRefusedError | None:
     """Returns the error for a body with ``condition`` and ``message``; None for any other body."""
     if not isinstance(body, dict) or not isinstance(body.get("condition"), str):
@@ -125,9 +136,9 @@ def decoding() -> Iterator[None]:
         raise ServerAnswerError(f"The server's answer is malformed: {error!r}.", OTHER_VERSION) from None
 
 
-def http_error(status: int, body: object, address: str) -> EvertableError:
+def http_error(status: int, body: bytes, address: str) -> EvertableError:
     """Returns the error for an HTTP status of 400 or more, whether Evertable or another program sent it."""
-    if found := parse_refusal(status, body):
+    if found := parse_refusal(status, json_or_none(body)):
         return found
     if status in (401, 403):
         return AccessDeniedError("ACCESS_DENIED", f"{address} answered {status}.", status=status)

@@ -10,8 +10,15 @@ from urllib.parse import quote
 import httpx
 
 from evertable.client.address import Address
-from evertable.client.errors import NOT_EVERTABLE, ClientClosedError, ServerAnswerError, http_error
-from evertable.client.retry import truncated_error, unreachable_error
+from evertable.client.errors import (
+    NOT_EVERTABLE,
+    ClientClosedError,
+    ServerAnswerError,
+    ServerUnreachableError,
+    http_error,
+    json_or_none,
+)
+from evertable.client.retry import unreachable_error
 from evertable.views.view import View
 
 Parameters = Sequence[tuple[str, str]]
@@ -49,15 +56,15 @@ class RestClient:
         with self._translated_errors(), self._http.stream("GET", url, params=list(parameters)) as response:
             if response.is_error:
                 response.read()
-                raise http_error(response.status_code, _body(response), self._address)
+                raise http_error(response.status_code, response.content, self._address)
             yield response.iter_bytes()
 
     def _json(self, method: str, path: str, **options: Any) -> dict[str, Any]:
         with self._translated_errors():
             response = self._http.request(method, self._address + path, **options)
         if response.is_error:
-            raise http_error(response.status_code, _body(response), self._address)
-        body = _body(response)
+            raise http_error(response.status_code, response.content, self._address)
+        body = json_or_none(response.content)
         if not isinstance(body, dict):
             what = f"{self._address}{path} answered {response.status_code} without a JSON object."
             raise ServerAnswerError(what, NOT_EVERTABLE)
@@ -70,7 +77,8 @@ class RestClient:
         try:
             yield
         except (httpx.RemoteProtocolError, httpx.ReadError) as error:
-            raise truncated_error(self._address, error) from None
+            what = f"The answer of {self._address} ended early: {error}."
+            raise ServerUnreachableError(what, "Try again; its log may say more.") from None
         except httpx.TransportError as error:
             raise unreachable_error(self._address, _cause(error)) from None
 
@@ -87,13 +95,6 @@ def view_parameters(view: View) -> list[tuple[str, str]]:
         ("filter", view.filter),
         ("newestFirst", str(view.newest_first).lower()),
     ]
-
-
-def _body(response: httpx.Response) -> Any:
-    try:
-        return response.json()
-    except ValueError:
-        return None
 
 
 def _cause(error: Exception) -> Exception:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ssl
 
-import orjson
 from websockets.exceptions import InvalidStatus, WebSocketException
 
 from evertable.client.errors import ServerUnreachableError, http_error
@@ -21,7 +20,7 @@ def permanent_failure(error: Exception, address: str, *, reached: bool) -> Excep
     match error:
         case InvalidStatus(response=response) if 400 <= response.status_code < 500:
             if response.status_code not in _RETRIED_STATUSES:
-                return http_error(response.status_code, _body(response.body), address)
+                return http_error(response.status_code, bytes(response.body or b""), address)
         case ssl.SSLCertVerificationError():
             return unreachable_error(address, error)
         case InvalidStatus():
@@ -50,15 +49,3 @@ def unreachable_error(address: str, error: Exception) -> ServerUnreachableError:
         f"There is no answer from {address}: {why}.",
         "Start evertable serve there, or give the address that it printed (--url, EVERTABLE_URL).",
     )
-
-
-def truncated_error(address: str, error: Exception) -> ServerUnreachableError:
-    """Returns the error for an answer that ended early."""
-    return ServerUnreachableError(f"The answer of {address} ended early: {error}.", "Try again; its log may say more.")
-
-
-def _body(raw: bytes | bytearray | None) -> object:
-    try:
-        return orjson.loads(raw or b"")
-    except ValueError:
-        return None

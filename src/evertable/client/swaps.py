@@ -66,18 +66,13 @@ def await_result(
     while (left := deadline - time.monotonic()) > 0:
         try:
             with watch_row() as watch:
-                return _final_result(watch, deadline, on_wait)
+                while (left := deadline - time.monotonic()) > 0:
+                    page = watch.poll(min(POLL_S, left))
+                    for row in page.dicts() if page else []:
+                        result = SwapResult(str(row.get("result") or PENDING), str(row.get("reason") or ""))
+                        if result.is_final:
+                            return result
+                    on_wait()
         except ServerUnreachableError:  # it took the message, so it is probably restarting
             time.sleep(min(POLL_S, left))
-    return None
-
-
-def _final_result(watch: Watch, deadline: float, on_wait: Callable[[], None]) -> SwapResult | None:
-    while (left := deadline - time.monotonic()) > 0:
-        page = watch.poll(min(POLL_S, left))
-        for row in page.dicts() if page else []:
-            result = SwapResult(str(row.get("result") or PENDING), str(row.get("reason") or ""))
-            if result.is_final:
-                return result
-        on_wait()
     return None

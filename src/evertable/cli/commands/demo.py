@@ -39,7 +39,7 @@ def demo(
     from evertable.cli.logs import configure_logging
     from evertable.config.models import Logging
     from evertable.demo.environment import demo_environment
-    from evertable.demo.welcome import Welcome
+    from evertable.demo.welcome import link_to, open_page, welcome
 
     configure_logging(Logging())
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -50,21 +50,18 @@ def demo(
     typer.echo("Starting Kafka …")
     try:
         with demo_environment(rows, rate, data_dir, kafka_port) as environment:
-            records = (
-                f"{environment.written} sample records written"
-                if environment.written
-                else f"Using the records in {environment.folder}"
-            )
+            records = f"Using the records in {environment.folder}"
+            if environment.written:
+                records = f"{environment.written} sample records written"
             typer.echo(f"Kafka listens on {environment.broker.bootstrap}. {records}. Starting Spark …")
             token = secrets.token_urlsafe(32)
             urls: list[str] = []
             application = Application(environment.config(port, token), folder=environment.folder, on_up=urls.append)
 
             def show() -> None:
-                welcome = Welcome(urls[0], token, environment.broker.bootstrap)
-                typer.echo(welcome.text)
+                typer.echo(welcome(urls[0], token, environment.broker.bootstrap))
                 if not no_browser:
-                    welcome.open(environment.folder)
+                    open_page(link_to(urls[0], token), environment.folder)
 
             asyncio.run(_run(application, show))
             typer.echo("Stopping …")
