@@ -43,11 +43,10 @@ def forget(
     admin = Admin(clusters.own.for_librdkafka())
     own = belongings(chosen, found.values(), topic_id(admin, state[0]) if state else "")
     control = OwnTopics(clusters.prefix, app, "").default_control
-    is_shared = any(each.uses(control) for each in found.values())
-    is_elsewhere = False
-    if chosen.topics and clusters.are_separate:
-        is_elsewhere = control in topic_names(clusters.control.for_librdkafka(), timeout_s=TIMEOUT_S)
-    elsewhere = [control] if is_elsewhere and not is_shared else []
+    elsewhere = []
+    if chosen.topics and clusters.are_separate and not any(each.uses(control) for each in found.values()):
+        there = topic_names(clusters.control.for_librdkafka(), timeout_s=TIMEOUT_S)
+        elsewhere = [control] if control in there else []
     if not own:
         known = f"Known apps: {', '.join(found)}." if found else "This Kafka has no apps."
         raise AppNotFoundError(f"No app '{app}' has topics on Kafka at {clusters.address}.", known)
