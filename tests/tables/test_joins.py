@@ -7,10 +7,11 @@ from random import Random
 import numpy as np
 import pytest
 
+from evertable.changelog.ids import Ints
 from evertable.changelog.schema import Side
 from evertable.schema.joins import JoinType
 from evertable.tables import joins
-from evertable.tables.joins import JOINS, JoinedIndex, MatchedSlots
+from evertable.tables.joins import JOINS, JoinedIndex
 
 OWNERS = {JoinType.LEFT: Side.LEFT, JoinType.NATURAL: Side.LEFT, JoinType.ASOF: Side.RIGHT}
 
@@ -20,9 +21,15 @@ def shown(index: JoinedIndex) -> list[tuple[int, int]]:
     return list(zip(left.tolist(), right.tolist(), strict=True))
 
 
-def matches(random: Random, count: int, rows: int) -> MatchedSlots:
-    left, right, ts, ids = (np.array([random.randrange(rows) for _ in range(count)], np.int64) for _ in range(4))
-    return MatchedSlots(left, right, ts, ids)
+def add(index: JoinedIndex, slots: Ints, others: Ints, order_ts: Ints, version: int) -> bool:
+    """Adds matches of left and right rows whose ids are equal to their slots."""
+    return index.add_matches((slots, others), np.stack([slots, others, order_ts]), version)
+
+
+def add_some(index: JoinedIndex, random: Random, rows: int, version: int) -> None:
+    count = random.randint(1, 8)
+    left, right, ts = (np.array([random.randrange(rows) for _ in range(count)], np.int64) for _ in range(3))
+    add(index, left, right, ts, version)
 
 
 @pytest.mark.parametrize("join", OWNERS)
@@ -42,7 +49,7 @@ def test_what_was_written_in_place_is_known_for_a_while(join: JoinType, monkeypa
                     index.add_rows(side, rows, rows + added, version)
                 rows += added
             else:
-                index.add_matches(matches(random, random.randint(1, 8), rows), version)
+                add_some(index, random, rows, version)
             states[version] = shown(index)
             for since in range(version + 1):
                 written = index.written_in_place(since)
@@ -64,11 +71,11 @@ def test_a_batch_that_is_too_large_to_keep(monkeypatch: pytest.MonkeyPatch) -> N
     index = JOINS[JoinType.NATURAL]()
     index.add_rows(Side.LEFT, 0, 50, 1)
     every = np.arange(50)
-    assert index.add_matches(MatchedSlots(every, every, every, every), 2)
+    assert add(index, every, every, every, 2)
     assert index.written_in_place(1) is None
     assert index.written_in_place(2) == []
     one = np.array([7])
-    assert index.add_matches(MatchedSlots(one, one + 1, one + 100, one), 3)
+    assert add(index, one, one + 1, one + 100, 3)
     assert index.written_in_place(2) == [7]
     assert index.written_in_place(1) is None
 
@@ -79,10 +86,9 @@ def test_what_was_read_does_not_change(join: JoinType) -> None:
     index = JOINS[join]()
     for side in Side:
         index.add_rows(side, 0, 3, 1)
-    slots, nothing = np.array([0]), np.array([0])
-    index.add_matches(MatchedSlots(slots, slots, nothing, nothing), 2)
+    slots = np.array([0])
+    add(index, slots, slots, slots, 2)
     held, picked = index.sides(), index.sides(np.arange(len(index)))
     before = [side.tolist() for side in (*held, *picked)]
-    later = np.array([9, 9])
-    index.add_matches(MatchedSlots(np.array([0, 1]), np.array([1, 2]), later, later), 3)
+    add(index, np.array([0, 1]), np.array([1, 2]), np.array([9, 9]), 3)
     assert [side.tolist() for side in (*held, *picked)] == before

@@ -25,7 +25,8 @@ def test_keys_are_numbered_in_order_of_first_arrival(batches: list[list[int]]) -
         unknown = {key for key in batch if key not in model}
         for key in batch:
             model.setdefault(key, len(model))
-        numbers, fresh = numbering.add(keys)
+        fresh = numbering.add(keys)
+        numbers = numbering.find(keys)
         assert numbers.tolist() == [model[key] for key in batch]
         assert sorted(keys[fresh].tolist()) == sorted(unknown)
         assert numbers[fresh].tolist() == sorted(numbers[fresh].tolist())

@@ -14,12 +14,12 @@ import pyarrow as pa
 
 from evertable.changelog.changes import Changes
 from evertable.changelog.ids import Ints, row_ids
-from evertable.changelog.schema import Side, chosen_side
+from evertable.changelog.schema import Side
 from evertable.schema.columns import Column, ColumnType, Kind
 from evertable.schema.joins import JoinType, joined_columns
 from evertable.tables.bounded import BoundedRow, BoundedTable
 from evertable.tables.joined_table import JoinedTable
-from evertable.tables.joins import JOINS, MatchedSlots
+from evertable.tables.joins import JOINS
 from evertable.tables.numbering import Numbering
 from evertable.tables.source import SourceTable
 from evertable.tables.waiting import WaitingMatches
@@ -69,7 +69,6 @@ class GenerationTables:
         self.left = SourceTable(left.columns, self.lock, with_ts=False)
         self.right = SourceTable(right.columns, self.lock, with_ts=join is JoinType.ASOF)
         self.sources = (self.left, self.right)
-        self._chosen = chosen_side(join)
         self.joined = self._joined_table(join)
         self.dead_letters = BoundedTable(DEAD_LETTER_COLUMNS, MAX_DEAD_LETTERS)
         self._rejected = (Numbering(), Numbering())
@@ -137,9 +136,7 @@ class GenerationTables:
         if not len(left):
             return False
         self.has_matches = True
-        left_id, right_id, order_ts = matches
-        order_id = left_id if self._chosen is Side.LEFT else right_id
-        return self.joined.index.add_matches(MatchedSlots(left, right, order_ts, order_id), version)
+        return self.joined.index.add_matches((left, right), matches, version)
 
     def _add_rejects(self, batch: pa.RecordBatch) -> bool:
         if not batch.num_rows:
@@ -149,7 +146,7 @@ class GenerationTables:
         fresh = np.zeros(len(ids), bool)
         for side in Side:
             mine = np.flatnonzero(sides == side)
-            fresh[mine] = self._rejected[side].add(ids[mine])[1]
+            fresh[mine] = self._rejected[side].add(ids[mine])
             reasons = batch.column("reason").take(pa.array(mine[fresh[mine]])).to_pylist()
             self.rejects_by_column[side].update(found[1] for reason in reasons if (found := _COLUMN.search(reason)))
         newest = np.flatnonzero(fresh)[-MAX_DEAD_LETTERS:]

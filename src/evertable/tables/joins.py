@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -18,22 +17,13 @@ from evertable.schema.joins import JoinType
 from evertable.tables.growing import GrowingArray
 from evertable.tables.numbering import Numbering
 from evertable.tables.store import OptionalSlots
+from evertable.tables.waiting import Matches
 
 NONE = -1
 """Stands for a slot where there is no row; its columns are null."""
 
 MAX_RECENT = 100
 MAX_RECENT_SLOTS = 10_000
-
-
-@dataclass(frozen=True)
-class MatchedSlots:
-    """Matches by slot. Where a join chooses one, it is the one with the greatest timestamp, then the greatest id."""
-
-    left: Ints
-    right: Ints
-    order_ts: Ints
-    order_id: Ints
 
 
 class JoinedIndex(ABC):
@@ -78,8 +68,8 @@ class JoinedIndex(ABC):
         """Adds new rows of one side, in these slots of their source."""
 
     @abstractmethod
-    def add_matches(self, matches: MatchedSlots, version: int) -> bool:
-        """Adds matches; returns whether anything changed."""
+    def add_matches(self, slots: tuple[Ints, Ints], matches: Matches, version: int) -> bool:
+        """Adds matches of the rows in these slots of both sources; returns whether anything changed."""
 
 
 class InnerJoin(JoinedIndex):
@@ -98,8 +88,8 @@ class InnerJoin(JoinedIndex):
     def add_rows(self, side: Side, start: int, end: int, version: int) -> None:
         pass
 
-    def add_matches(self, matches: MatchedSlots, version: int) -> bool:
-        left, right = self._fresh(matches)
+    def add_matches(self, slots: tuple[Ints, Ints], matches: Matches, version: int) -> bool:  # noqa: ARG002 (keeps all)
+        left, right = self._fresh(*slots)
         self._append(left, right, version)
         return bool(len(left))
 
@@ -108,10 +98,10 @@ class InnerJoin(JoinedIndex):
         self._right.append(right)
         self._written.extend(len(left), version)
 
-    def _fresh(self, matches: MatchedSlots) -> tuple[Ints, Ints]:
-        """Returns the left and right slots of the matches that are new."""
-        fresh = self._seen.add(matches.left << 32 | matches.right)[1]
-        return matches.left[fresh], matches.right[fresh]
+    def _fresh(self, left: Ints, right: Ints) -> tuple[Ints, Ints]:
+        """Returns the slots of the matches that are new."""
+        fresh = self._seen.add(left << 32 | right)
+        return left[fresh], right[fresh]
 
 
 class LeftJoin(InnerJoin):
@@ -126,8 +116,8 @@ class LeftJoin(InnerJoin):
             self._alone.append(np.arange(len(self), len(self) + end - start))
             self._append(np.arange(start, end), np.full(end - start, NONE), version)
 
-    def add_matches(self, matches: MatchedSlots, version: int) -> bool:
-        left, right = self._fresh(matches)
+    def add_matches(self, slots: tuple[Ints, Ints], matches: Matches, version: int) -> bool:  # noqa: ARG002 (keeps all)
+        left, right = self._fresh(*slots)
         if not len(left):
             return False
         alone = self._alone.values
@@ -145,7 +135,10 @@ class LeftJoin(InnerJoin):
 
 
 class _BestMatch(JoinedIndex):
-    """Keeps one row for each row of the ``owner`` side, in the same slot, with its greatest match."""
+    """Keeps one row for each row of the ``owner`` side, in the same slot, with its greatest match.
+
+    That is the one with the greatest timestamp, then the greatest id of the other row.
+    """
 
     owner: Side
 
@@ -167,12 +160,12 @@ class _BestMatch(JoinedIndex):
             self._chosen_id.extend(end - start, 0)
             self._written.extend(end - start, version)
 
-    def add_matches(self, matches: MatchedSlots, version: int) -> bool:
-        by_left = self.owner is Side.LEFT
-        owners, others = (matches.left, matches.right) if by_left else (matches.right, matches.left)
-        best = np.lexsort((matches.order_id, matches.order_ts, owners))
+    def add_matches(self, slots: tuple[Ints, Ints], matches: Matches, version: int) -> bool:
+        owners, others = slots[self.owner], slots[1 - self.owner]
+        times, ids = matches[2], matches[1 - self.owner]
+        best = np.lexsort((ids, times, owners))
         best = best[np.append(owners[best][1:] != owners[best][:-1], True)]  # the last one of each owner
-        owners, others, times, ids = owners[best], others[best], matches.order_ts[best], matches.order_id[best]
+        owners, others, times, ids = owners[best], others[best], times[best], ids[best]
         shown, shown_ts, shown_id = (part.values for part in (self._chosen, self._chosen_ts, self._chosen_id))
         same_ts = times == shown_ts[owners]
         greater = (shown[owners] == NONE) | (times > shown_ts[owners]) | (same_ts & (ids > shown_id[owners]))

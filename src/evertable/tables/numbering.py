@@ -48,26 +48,18 @@ class Numbering:
             searching, places = searching[~hit], (places[~hit] + 1) & (len(self._index) - 1)
         return numbers
 
-    def add(self, keys: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
-        """Ints new keys in order; returns the number of each key, and which keys were new (repeats are not)."""
-        numbers = self.find(keys)
-        fresh = numbers == _FREE
-        unknown = np.flatnonzero(fresh)
-        if not len(unknown):
-            return numbers, fresh
-        added = keys[unknown]
+    def add(self, keys: Ints) -> npt.NDArray[np.bool_]:
+        """Numbers new keys in order; returns which keys were new (repeats are not)."""
+        fresh: npt.NDArray[np.bool_] = self.find(keys) == _FREE
+        added = keys[fresh]
         if len(added) > 1 and not np.all(added[1:] > added[:-1]):
-            _, first, kind = np.unique(added, return_index=True, return_inverse=True)
-            rank = np.empty(len(first), np.int64)
-            rank[np.argsort(first)] = np.arange(len(first))
-            numbers[unknown] = len(self) + rank[kind]
-            fresh[unknown] = False
+            first = np.sort(np.unique(added, return_index=True)[1])
+            added, unknown = added[first], np.flatnonzero(fresh)
+            fresh[:] = False
             fresh[unknown[first]] = True
-            added = added[np.sort(first)]
-        else:
-            numbers[unknown] = np.arange(len(self), len(self) + len(unknown))
-        self._insert(added)
-        return numbers, fresh
+        if len(added):
+            self._insert(added)
+        return fresh
 
     def _hash(self, keys: Ints) -> Ints:
         return ((keys.view(np.uint64) * _SPREAD) >> np.uint64(64 - self._bits)).astype(np.int64)

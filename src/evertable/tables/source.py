@@ -46,7 +46,7 @@ class SourceTable(Table):
     def add(self, batch: pa.RecordBatch) -> Ints:
         """Adds those rows of ``Changes.rows`` that are new; returns their ids in the order of their slots."""
         ids: Ints = batch.column(0).to_numpy()
-        _, fresh = self._ids.add(ids)
+        fresh = self._ids.add(ids)
         if not fresh.any():
             return ids[:0]
         columns = batch.columns[2:]
