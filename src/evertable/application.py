@@ -184,12 +184,12 @@ class Application:
         config, shutdown, status_tables = self._config, self._shutdown, self._status_tables
         startup = Startup(context, state, state_topic, status_tables, self._patience, self._reset_wiring)
         startup.drop_other_sources()
-        reading = startup.read_control(self._control, self._writer) if self._control and self._writer else None
-        folded = startup.fold(reading)
+        reading = ControlReading()
+        if self._control and self._writer:
+            reading = startup.read_control(self._control, self._writer)
         startup.show_history()
         life = startup.lifecycle()
-        if reading is not None:  # at once: earlier versions wrote neither the topic's id nor its name
-            state_writer.write(*reading.offsets)
+        state_writer.write(*reading.offsets)  # at once: earlier versions wrote neither the topic's id nor its name
         sweeper = Sweeper(context.engine.wait_released, context.delete, status_tables.report)
         ports = Ports(
             events=self._events,
@@ -203,11 +203,10 @@ class Application:
             new_generation=partial(RunningGeneration, context),
             shutdown=shutdown,
         )
-        last_applied = state.live.published if state.live else None
-        orchestrator = Orchestrator(context, life, ports, state.publication, last_applied)
+        orchestrator = Orchestrator(context, life, ports, state)
         self.catalog.count_from(state.publication)
         context.engine.listen(self._events.put)
-        first = startup.first_actions(life, folded, orchestrator, reading.topic_id if reading else None)
+        first = startup.first_actions(life, reading, orchestrator)
         state_writer.write(*startup.close_history(life.generations))
         startup.clean_up(life.generations)
 
@@ -235,9 +234,9 @@ class Application:
             sweeper.drop()
             raise orchestrator.failure
 
-    def _listen(self, reading: ControlReading | None) -> ControlListener | None:
+    def _listen(self, reading: ControlReading) -> ControlListener | None:
         """Starts to read the control topic behind what was read at the start."""
-        if self._control is None or reading is None:
+        if self._control is None:
             return None
 
         def post(record: ControlMessage) -> None:

@@ -26,6 +26,7 @@ from evertable.generations.status_tables import LOGS, STATUS, StatusTables
 from evertable.schema.wiring import Wiring
 from evertable.shutdown import Shutdown
 from evertable.state.records import ControlOffset, ControlResult, Record
+from evertable.state.state import AppState
 
 FIRST = Wiring("users_v1", "accounts_v1", JoinType.LEFT)
 CONFIG = Config.model_validate(
@@ -112,7 +113,7 @@ class Rig:
             shutdown=self.shutdown,
         )
         life = Lifecycle(Swap(linger_s=0))
-        self.orchestrator = Orchestrator(context, life, ports)
+        self.orchestrator = Orchestrator(context, life, ports, AppState())
         self.first = life.want(FIRST, 0.0)
 
     def write(self, *records: Record) -> None:

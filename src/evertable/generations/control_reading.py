@@ -18,10 +18,10 @@ from evertable.state.state import AppState
 class ControlReading:
     """The messages that were read, and the offsets at which reading began."""
 
-    offsets: Sequence[ControlOffset]
-    messages: Sequence[ControlMessage]
-    topic_id: str | None
-    is_another_topic: bool
+    offsets: Sequence[ControlOffset] = ()
+    messages: Sequence[ControlMessage] = ()
+    topic_id: str | None = None
+    is_another_topic: bool = False
     """Whether the state remembers offsets of a different topic."""
 
     @property

@@ -61,7 +61,7 @@ class Feed:
         self.tables = tables
         self.folded = 0
         """How many changelog records were folded."""
-        self.is_full = False
+        self.is_full = self.is_caught_up = False
         self.read_error = ""
         """Why Kafka denies reading at the moment, or empty. The first refusal, as at a new token, is ignored."""
         self.last_fold = time.monotonic()
@@ -81,15 +81,10 @@ class Feed:
         self._reached = SourcePositions()
         self._replayed: SourcePositions | None = None
         self._replays_to: dict[SourcePartition, int] = {}
-        self._is_caught_up = False
         self._last_refusal: float | None = None
         self._should_reopen = False
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="evertable-feed", daemon=True)
-
-    @property
-    def is_caught_up(self) -> bool:
-        return self._is_caught_up
 
     @property
     def progress(self) -> CatchUpProgress:
@@ -219,7 +214,7 @@ class Feed:
             self._pass_commits()
 
     def _check_caught_up(self) -> None:
-        if self._is_caught_up:
+        if self.is_caught_up:
             return
         if self._resume_check is not None:
             with self._lock:
@@ -228,7 +223,7 @@ class Feed:
                 return
             self._resume_check = None
         if self._caught_up.is_done and self._has_commit:
-            self._is_caught_up = True
+            self.is_caught_up = True
             with self._lock:
                 self._rates.clear()  # from here on, the rate is that of new records, without the backlog
                 self._rates.append((time.monotonic(), self.folded))

@@ -58,6 +58,7 @@ from evertable.generations.watch import TopicWatch
 from evertable.schema.wiring import Wiring
 from evertable.shutdown import Shutdown
 from evertable.state.records import Numbers, PreviousWiring, Record
+from evertable.state.state import AppState
 from evertable.tables.table import Table
 
 BEAT_S = 1.0
@@ -88,14 +89,7 @@ class Ports:
 class Orchestrator:
     """Drives the generations of one app, from ``start`` until ``stop``."""
 
-    def __init__(
-        self,
-        context: GenerationContext,
-        life: Lifecycle,
-        ports: Ports,
-        publication: int = 0,
-        last_applied: str | None = None,
-    ) -> None:
+    def __init__(self, context: GenerationContext, life: Lifecycle, ports: Ports, state: AppState) -> None:
         self.failure: Exception | None = None
         """Why it ended, if nobody stopped it."""
         self._config = context.config
@@ -112,11 +106,11 @@ class Orchestrator:
             ports.find_missing,
             lambda wiring, request: self._do(life.want(wiring, time.monotonic(), request)),
         )
-        self._publication = publication
+        self._publication = state.publication
         self._display = StatusReporter(
             life, ports.status_tables, self._running, ports.state_writer.write, self._config.server.max_memory_mb
         )
-        self._display.last_applied = last_applied
+        self._display.last_applied = state.live.published if state.live else None
         self._resume_deadline = ResumeDeadline(self._config.swap.timeout_s)
         self._sources = SourceMonitor(self._report, context.engine.restart)
         self._next_beat = 0.0

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from evertable.changelog.resumption import ChangelogEnd, shortfall
-from evertable.control.messages import FoldedMessages, fold, keys_of
+from evertable.control.messages import fold, keys_of
 from evertable.control.topic import ControlTopic
 from evertable.control.writer import Writer
 from evertable.errors import EvertableError, KafkaUnreachableError
@@ -78,10 +78,6 @@ class Startup:
         for row in self.state.generations:
             self.status_tables.generation(row)
 
-    def fold(self, reading: ControlReading | None) -> FoldedMessages:
-        """Returns what the control messages since the last start amount to."""
-        return fold(() if reading is None else reading.messages, self._last_wiring, keys_of(self.context.config))
-
     def lifecycle(self) -> Lifecycle:
         """Returns the lifecycle, which numbers generations behind all there have been."""
         config, known = self.context.config, (row.generation for row in self.state.generations)
@@ -91,12 +87,11 @@ class Startup:
         life.previous = self.state.previous
         return life
 
-    def first_actions(
-        self, life: Lifecycle, folded: FoldedMessages, orchestrator: Orchestrator, control_topic_id: str | None
-    ) -> list[Action]:
+    def first_actions(self, life: Lifecycle, reading: ControlReading, orchestrator: Orchestrator) -> list[Action]:
         """Resumes what was live, if it is what is wanted and can be resumed; else builds what is wanted."""
+        folded = fold(reading.messages, self._last_wiring, keys_of(self.context.config))
         live, wanted = self.state.live, folded.wiring
-        request = orchestrator.messages.recall(folded, control_topic_id)
+        request = orchestrator.messages.recall(folded, reading.topic_id)
         if live is not None and live.wiring == wanted and not self.reset_wiring:
             obstacle = self.patience.until_kafka_answers(lambda: self._obstacle(live, self.state.changelog))
             if obstacle is None:
