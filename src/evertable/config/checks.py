@@ -190,7 +190,7 @@ def warnings(config: Config) -> Iterator[Problem]:
         elsewhere = path != ("kafka",) and kafka.is_another_cluster_than(config.kafka)
         if elsewhere and any(map(is_security, config.kafka)) and not any(map(is_security, kafka)):
             yield Problem(path, "names another cluster, which does not get the security properties of kafka")
-    if config.changelog.kafka is not None and config.changelog.kafka.offset_reset is not None:
+    if config.changelog.kafka is not None and "auto.offset.reset" in config.changelog.kafka:
         what = "is not used: a changelog is always read from its beginning"
         yield Problem(("changelog", "kafka", "auto.offset.reset"), what)
     for name in config.sources:

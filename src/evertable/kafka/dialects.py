@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from evertable.kafka import jaas, oauth
 from evertable.kafka.jaas import LOGIN_MODULES
-from evertable.kafka.property_names import BOTH, LIBRDKAFKA_ONLY, RENAMED
+from evertable.kafka.property_names import BOTH, LIBRDKAFKA_ONLY, NOT_PASSED, RENAMED
 from evertable.problems import Problem
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
@@ -28,7 +28,11 @@ class Dialects:
 
     def __init__(self, given: Mapping[str, str]) -> None:
         words = ("security.protocol", "sasl.mechanism")
-        self.given = {name: text.strip().upper() if name in words else text for name, text in given.items()}
+        self.given = {
+            name: text.strip().upper() if name in words else text
+            for name, text in given.items()
+            if name not in NOT_PASSED
+        }
         self.mechanism = self.given.get("sasl.mechanism", "")
         self.warnings: list[Problem] = []
         """What one client ignores."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Self
 
 from evertable.kafka import property_names
 from evertable.kafka.dialects import Dialects
@@ -27,30 +27,30 @@ _ADDRESS = re.compile(r"(?:[A-Z_]+://)?(?:\[[0-9a-fA-F:.%]+\]|[0-9A-Za-z._%-]+):
 
 @dataclass(frozen=True, repr=False)
 class KafkaProperties(Properties):
-    """Client properties in Java's names, without those that are not passed on."""
-
-    offset_reset: str | None = None  # the start that auto.offset.reset stands for
-    not_used: tuple[str, ...] = field(default=(), compare=False)
+    """Client properties in Java's names."""
 
     @classmethod
     def of(cls, texts: Mapping[str, str]) -> Self:
-        named, problems = _in_javas_names(texts)
-        reset = named.pop("auto.offset.reset", None)
-        if reset is not None and reset.strip().lower() not in OFFSET_RESETS:
-            problems.append(
-                Problem(("auto.offset.reset",), "must be earliest or latest; a source's start may also be a time")
-            )
+        named: dict[str, str] = {}
+        problems = []
+        for name, text in texts.items():
+            java = property_names.SPELLINGS.get(name, name)
+            if java in named or (java != name and java in texts):
+                problems.append(Problem((name,), f"is given twice: it is another spelling of {java}"))
+            named[java] = text
+        if named.get("auto.offset.reset", "latest").strip().lower() not in OFFSET_RESETS:
+            what = "must be earliest or latest; a source's start may also be a time"
+            problems.append(Problem(("auto.offset.reset",), what))
         if "bootstrap.servers" in named:
             named["bootstrap.servers"], wrong = _addresses(named["bootstrap.servers"])
             problems += wrong
         if problems:
             raise invalid(problems)
-        kept = {name: text for name, text in named.items() if name not in property_names.NOT_USED}
-        return cls(
-            Properties.of(kept).values,
-            None if reset is None else OFFSET_RESETS[reset.strip().lower()],
-            tuple(name for name in named if name in property_names.NOT_USED),
-        )
+        return super().of(named)
+
+    def masked(self) -> dict[str, str]:
+        """Returns what is passed to the clients, with secrets masked."""
+        return {name: text for name, text in super().masked().items() if name not in property_names.NOT_PASSED}
 
     def merged_over(self, base: KafkaProperties) -> KafkaProperties:
         """Returns these properties over those of ``base``.
@@ -60,7 +60,7 @@ class KafkaProperties(Properties):
         inherited = dict(base.values)
         if self.is_another_cluster_than(base):
             inherited = {name: value for name, value in inherited.items() if not property_names.is_security(name)}
-        return KafkaProperties({**inherited, **self.values}, self.offset_reset or base.offset_reset)
+        return KafkaProperties({**inherited, **self.values})
 
     def is_another_cluster_than(self, base: KafkaProperties) -> bool:
         own = self.values.get("bootstrap.servers")
@@ -80,27 +80,15 @@ class KafkaProperties(Properties):
 
     def warnings(self) -> list[Problem]:
         """Returns what was given here and has no effect, or is unknown."""
-        found = [Problem((name,), f"is not used: {property_names.NOT_USED[name]}") for name in self.not_used]
+        found = []
         for name in self.values:
-            if not property_names.is_known(name):
+            if name in property_names.NOT_USED:
+                found.append(Problem((name,), f"is not used: {property_names.NOT_USED[name]}"))
+            elif not property_names.is_known(name):
                 hint = nearest(name, property_names.KNOWN)
                 hint = f"; {hint}" if hint.startswith("did you") else ""
                 found.append(Problem((name,), f"is not a known client property and is passed to Spark only{hint}"))
         return found
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (dict(self.values), self.offset_reset, self.not_used)
-
-
-def _in_javas_names(texts: Mapping[str, str]) -> tuple[dict[str, str], list[Problem]]:
-    named: dict[str, str] = {}
-    problems = []
-    for name, text in texts.items():
-        java = property_names.SPELLINGS.get(name, name)
-        if java in named or (java != name and java in texts):
-            problems.append(Problem((name,), f"is given twice: it is another spelling of {java}"))
-        named[java] = text
-    return named, problems
 
 
 def _addresses(text: str) -> tuple[str, list[Problem]]:

@@ -34,6 +34,8 @@ NOT_USED: dict[str, str] = {
     "transaction.timeout.ms": "the changelog is written without transactions: folding it twice changes nothing",
 }
 
+NOT_PASSED = frozenset({*NOT_USED, "auto.offset.reset"})  # the latter becomes the start of the sources
+
 # Java's name → librdkafka's.
 RENAMED: dict[str, str] = {
     "fetch.max.wait.ms": "fetch.wait.max.ms",
@@ -109,7 +111,7 @@ LIBRDKAFKA_ONLY = _names(
 SECURITY_FAMILIES = ("sasl.kerberos.", "sasl.login.", "sasl.oauthbearer.assertion.", "sasl.oauthbearer.extensions.")
 SECURITY_PREFIXES = ("security.", "sasl.", "ssl.", "https.ca.", "enable.ssl.", "enable.sasl.")
 
-KNOWN = frozenset({"auto.offset.reset", *NOT_USED, *RENAMED, *SPELLINGS}) | BOTH | JAVA_ONLY | LIBRDKAFKA_ONLY
+KNOWN = frozenset({*NOT_PASSED, *RENAMED, *SPELLINGS}) | BOTH | JAVA_ONLY | LIBRDKAFKA_ONLY
 
 
 def is_known(name: str) -> bool:
