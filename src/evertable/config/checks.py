@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evertable.config import names
 from evertable.config.server import SHORT_TOKEN
+from evertable.kafka.dialects import Dialects
 from evertable.kafka.properties import OFFSET_RESETS, KafkaProperties
 from evertable.kafka.property_names import is_security
 from evertable.problems import Problem, nearest
@@ -173,19 +174,14 @@ def _own_topics(own: names.OwnTopics, sources: Mapping[str, Source], control: Co
 
 def unusable_security(config: Config) -> Iterator[Problem]:
     """Yields the security properties that one of the Kafka clients does not support, where they were given."""
-    shared = config.kafka.dialects().refusals
     for path, _, in_effect in _kafka_sections(config):
-        for problem in in_effect.dialects().refusals:
-            if path == ("kafka",) or problem not in shared:
-                yield Problem((*path, *problem.path), problem.what)
+        yield from (Problem((*path, *problem.path), problem.what) for problem in in_effect.refusals)
 
 
 def warnings(config: Config) -> Iterator[Problem]:
     """Yields what is allowed but has no effect, or probably not the intended one."""
-    shared = config.kafka.dialects().warnings
     for path, kafka, in_effect in _kafka_sections(config):
-        ignored = [each for each in in_effect.dialects().warnings if path == ("kafka",) or each not in shared]
-        for problem in (*kafka.warnings(), *ignored):
+        for problem in (*kafka.warnings(), *in_effect.warnings):
             yield Problem((*path, *problem.path), problem.what)
         elsewhere = path != ("kafka",) and kafka.is_another_cluster_than(config.kafka)
         if elsewhere and any(map(is_security, config.kafka)) and not any(map(is_security, kafka)):
@@ -209,10 +205,19 @@ def warnings(config: Config) -> Iterator[Problem]:
             yield Problem(("engine", "spark", name), "Spark's settings begin with 'spark.'; this may have no effect")
 
 
-def _kafka_sections(config: Config) -> Iterator[tuple[tuple[str, ...], KafkaProperties, KafkaProperties]]:
-    """Yields each section of client properties: its path, its content, and what is in effect with it."""
-    yield ("kafka",), config.kafka, config.kafka
-    for name, source in config.sources.items():
-        yield ("sources", name, "kafka"), source.kafka, config.source_kafka(source)
+def _kafka_sections(config: Config) -> Iterator[tuple[tuple[str, ...], KafkaProperties, Dialects]]:
+    """Yields each section of client properties: its path, its content, and what is in effect with it.
+
+    A problem that the section ``kafka`` has too is not repeated.
+    """
+    shared = config.kafka.dialects()
+    yield ("kafka",), config.kafka, shared
+    sections: dict[tuple[str, ...], KafkaProperties]
+    sections = {("sources", name, "kafka"): source.kafka for name, source in config.sources.items()}
     if config.changelog.kafka is not None:
-        yield ("changelog", "kafka"), config.changelog.kafka, config.changelog_kafka
+        sections["changelog", "kafka"] = config.changelog.kafka
+    for path, kafka in sections.items():
+        in_effect = kafka.merged_over(config.kafka).dialects()
+        in_effect.refusals = [problem for problem in in_effect.refusals if problem not in shared.refusals]
+        in_effect.warnings = [problem for problem in in_effect.warnings if problem not in shared.warnings]
+        yield path, kafka, in_effect

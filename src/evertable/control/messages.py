@@ -133,22 +133,17 @@ def resolve(value: bytes | None, current: Wiring, keys: ControlKeys) -> Resoluti
         what = f'The value is JSON, but {_KINDS[type(fields)]} and not an object such as {{"{JOIN}": "inner"}}.'
         return Rejected(Condition.NOT_AN_OBJECT, what, nothing)
     given = {key: _shown(fields.get(key)) for key in keys.names}
-    texts: dict[str, str] = {}
-    for key in keys.names:
-        text = fields.get(key)
-        if not isinstance(text, str | None):
-            what = f"{key} is {_KINDS[type(text)]}; a string or null is expected."
+    for key in (*keys.names, FORCE):
+        kind, words = (bool, "true, false") if key == FORCE else (str, "a string")
+        if not isinstance(fields.get(key), kind | None):
+            what = f"{key} is {_KINDS[type(fields[key])]}; {words} or null is expected."
             return Rejected(Condition.WRONG_TYPE, what, given)
-        texts[key] = (text or "").strip()
-    force = fields.get(FORCE)
-    if not isinstance(force, bool | None):
-        what = f"{FORCE} is {_KINDS[type(force)]}; true, false or null is expected."
-        return Rejected(Condition.WRONG_TYPE, what, given)
+    texts = {key: (fields.get(key) or "").strip() for key in keys.names}
     try:
         wiring = _rewired(current, texts, keys)
     except _RefusedError as refused:
         return Rejected(refused.condition, refused.sentence, given)
-    return Resolved(wiring, wiring != current, given, tuple(_warnings(fields, keys)), bool(force))
+    return Resolved(wiring, wiring != current, given, tuple(_warnings(fields, keys)), bool(fields.get(FORCE)))
 
 
 _KINDS = {
