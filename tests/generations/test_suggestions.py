@@ -14,7 +14,7 @@ from evertable.broker import EmbeddedBroker
 from evertable.config import JoinType
 from evertable.errors import KafkaUnreachableError, TopicNotFoundError
 from evertable.generations.identity import topic_ids
-from evertable.generations.suggestions import near, selectable_topics, suggesting, with_suggestions
+from evertable.generations.suggestions import missing_topics, near, selectable_topics, suggesting, with_suggestions
 from evertable.schema.wiring import Wiring
 
 
@@ -91,6 +91,15 @@ def test_both_topics_are_named_if_both_are_missing(broker: EmbeddedBroker, new_t
     with pytest.raises(TopicNotFoundError) as caught:
         topic_ids(chosen.rewired(Wiring(other, other, JoinType.LEFT)))
     assert caught.value.what == f"Kafka at {broker.bootstrap} has no topic '{other}'."
+
+
+def test_a_topic_is_missing_only_if_kafka_says_so(broker: EmbeddedBroker, new_topic: Callable[..., str]) -> None:
+    there, gone = new_topic(), f"z{uuid.uuid4().hex}"
+    chosen = config(servers=broker.bootstrap)
+    assert missing_topics(chosen.rewired(Wiring(there, there, JoinType.LEFT)), timeout_s=30) == ""
+    sentence = f"Kafka at {broker.bootstrap} has no topic '{gone}'. Create it, or correct its name."
+    assert missing_topics(chosen.rewired(Wiring(there, gone, JoinType.LEFT)), timeout_s=30) == sentence
+    assert missing_topics(config(servers="127.0.0.1:1"), timeout_s=0.5) == ""
 
 
 def test_nothing_is_suggested_without_kafka_or_a_likely_name(broker: EmbeddedBroker) -> None:

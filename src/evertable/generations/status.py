@@ -21,6 +21,8 @@ class _Shown:
     """What the table ``generations`` shows of a generation, and what was logged about it."""
 
     row: GenerationRow
+    remark: str = ""
+    """What looks wrong in its tables."""
     findings: set[tuple[FindingKind, str]] = field(default_factory=set)
     read_errors: WarningThrottle = field(default_factory=WarningThrottle)
 
@@ -53,8 +55,7 @@ class StatusReporter:
         for number, generation in self._life.generations.items():
             if (running := self._running.get(number)) is not None:
                 shown = self._show_generation(running, generation.state, generation.reason)
-                self._report_findings(running, shown)
-                self._report_read_error(running, shown)
+                self._report_problems(running, shown)
         for number in self._shown.keys() - self._life.generations.keys():
             row = replace(self._shown.pop(number).row, retired=iso())
             self._status.generation(row)
@@ -98,22 +99,22 @@ class StatusReporter:
         shown.row = row
         return shown
 
-    def _report_findings(self, running: RunningGeneration, shown: _Shown) -> None:
-        """Logs each finding about its tables once."""
-        review = _review(running)
-        for finding in review.findings if review else ():
+    def _report_problems(self, running: RunningGeneration, shown: _Shown) -> None:
+        """Logs each finding about its tables once, and for how long its changelog cannot be read."""
+        if (feed := running.feed) is None:
+            return
+        least = 1 if feed.is_caught_up else ENOUGH
+        review = Review.of(Figures.of(feed.tables), running.replaced_figures, least=least)
+        for finding in review.findings:
             if (finding.kind, finding.topic) not in shown.findings:
                 shown.findings.add((finding.kind, finding.topic))
                 self._status.report("WARN", f"Generation {running.number}: {finding.sentence}")
-
-    def _report_read_error(self, running: RunningGeneration, shown: _Shown) -> None:
-        """Logs that its changelog cannot be read, and when it can be read again."""
-        if running.feed is not None and running.feed.read_error:
-            if shown.read_errors.due():
-                what = f"The changelog of generation {running.number} cannot be read"
-                self._status.report("WARN", f"{what}: {running.feed.read_error} Trying again.")
-        elif shown.read_errors.over():
-            self._status.report("INFO", f"The changelog of generation {running.number} is read again")
+        shown.remark = review.remark
+        what = f"The changelog of generation {running.number}"
+        if feed.read_error and shown.read_errors.due():
+            self._status.report("WARN", f"{what} cannot be read: {feed.read_error} Trying again.")
+        elif not feed.read_error and shown.read_errors.over():
+            self._status.report("INFO", f"{what} is read again")
 
     def show_status(self) -> None:
         live, coming = self._life.live, self._life.coming
@@ -128,8 +129,8 @@ class StatusReporter:
         stale = self._stale(live, running)
         if stale:
             message = f"not kept up to date for {time.monotonic() - running.last_running:.0f} s: {stale}"
-        elif not message and (review := _review(running)):
-            message = review.remark
+        elif not message and live.number in self._shown:
+            message = self._shown[live.number].remark
         state = "stale" if stale else "live"
         self._status.status(live.wiring, self.last_applied, live.number, state, running.rows, message)
 
@@ -167,12 +168,3 @@ class StatusReporter:
             self._failure = failed[-1].reason
         elif live and not live.broken:
             self._failure = ""
-
-
-def _review(running: RunningGeneration) -> Review | None:
-    """Reviews its tables as they are now."""
-    feed = running.feed
-    if feed is None:
-        return None
-    least = 1 if feed.is_caught_up else ENOUGH
-    return Review.of(Figures.of(feed.tables), running.replaced_figures, least=least)
