@@ -40,17 +40,19 @@ class Watcher:
     def __init__(self, hub: ClockedHub, view: View, table: str = "users_ui", after: Stamp = BEGINNING) -> None:
         self.hub, self.picture = hub, Picture()
         self.subscription = Subscription("a", 0, self._notified, after)
-        self.view: LiveView | None = None
-        self.view = hub.attach(table, view, self.subscription)
+        hub.attach(table, view, self.subscription)
         self._notified(self.subscription)
 
     def _notified(self, subscription: Subscription) -> None:
-        if self.view is not None and (tail := self.hub.frame_for(self.view, subscription)) is not None:
+        if (tail := self.hub.frame_for(subscription)) is not None:
             self.picture.apply(json.loads(answers.prefix(tail.kind, "a", 0) + tail.data))
 
     def leave(self) -> None:
-        assert self.view is not None
-        self.hub.detach(self.view, self.subscription)
+        self.hub.detach(self.subscription)
+
+    @property
+    def view(self) -> LiveView:
+        return self.subscription.view
 
     async def until(self, condition: Callable[[Picture], object]) -> None:
         """Advances the hub's clock until the picture meets the condition."""

@@ -7,12 +7,12 @@ import contextlib
 import json
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
 import pytest
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 from tests.live.samples import USERS, catalog_of, numbered, settings
 from tests.server.conftest import Serve
 from tests.server.raw import CLOSE, HEAD, PING, RawSocket, framed
@@ -22,7 +22,6 @@ from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
 from evertable.live.hub import Hub
-from evertable.live.live_view import LiveView
 from evertable.server import run, uvicorn_internals
 from evertable.server import socket as socket_module
 from evertable.server.operations import resident_bytes
@@ -211,6 +210,59 @@ class Nowhere:
         pass
 
 
+class Valve:
+    """A writer that takes frames while ``is_open`` is set."""
+
+    def __init__(self) -> None:
+        self.is_open, self.waiting, self.taken = asyncio.Event(), asyncio.Event(), list[str]()
+        self.is_open.set()
+
+    async def drain(self) -> None:
+        self.waiting.set()
+        await self.is_open.wait()
+
+    async def write(self, start: bytes, rest: bytes = b"") -> None:
+        self.taken.append(json.loads(start + rest)["type"])
+
+
+def test_a_viewer_that_unsubscribes_while_it_takes_nothing_stays_connected(catalog: Catalog) -> None:
+    """The only update that waits for it is dropped."""
+
+    async def scenario() -> None:
+        messages, writer, sent = asyncio.Queue[Message](), Valve(), list[str]()
+
+        async def send(message: Message) -> None:
+            sent.append(message["type"])
+
+        async def until(condition: Callable[[], object]) -> None:
+            async with asyncio.timeout(30):
+                while not condition():
+                    await asyncio.sleep(0.001)
+
+        def ask(**frame: Any) -> None:
+            messages.put_nowait({"type": "websocket.receive", "text": json.dumps(frame)})
+
+        hub = Hub(catalog, settings())
+        async with hub.running():
+            socket = asyncio.create_task(Socket(hub, messages.get, send, writer).run())
+            messages.put_nowait({"type": "websocket.connect"})
+            await until(lambda: writer.taken == ["welcome"])
+            writer.is_open.clear()
+            writer.waiting.clear()
+            ask(type="subscribe", id="a", table="users_ui")
+            await writer.waiting.wait()
+            ask(type="unsubscribe", id="a")
+            await until(lambda: not hub.subscriptions)
+            writer.is_open.set()
+            ask(type="ping")
+            await until(lambda: socket.done() or "pong" in writer.taken)
+            messages.put_nowait({"type": "websocket.disconnect"})
+            await socket
+            assert (sent, writer.taken) == (["websocket.accept"], ["welcome", "pong"])
+
+    asyncio.run(scenario())
+
+
 def test_other_tasks_run_between_two_requests(catalog: Catalog) -> None:
     """Although thousands are queued, and each is answered without waiting."""
     requests = iter(
@@ -276,10 +328,9 @@ def test_views_of_a_viewer_that_does_not_read_do_not_accumulate(stalling: Stalli
     hub, sockets, limits = stalling.hub, stalling.sockets, list[int]()
     attach = hub.attach
 
-    def noted(name: str, view: View, *more: Any) -> LiveView:
-        attached = attach(name, view, *more)
+    def noted(name: str, view: View, *more: Any) -> None:
+        attach(name, view, *more)
         limits.append(view.limit)
-        return attached
 
     hub.attach = noted  # type: ignore[method-assign, assignment]
     with stalling.stalled() as (viewer,):

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from evertable.protocol.answers import Stamp, total_tail
 from evertable.protocol.page import PageRows, page_tail
 from evertable.protocol.patch import diff, patch_tail
 from evertable.schema.columns import Column
 from evertable.views.view import View
+
+if TYPE_CHECKING:
+    from evertable.live.live_view import LiveView
 
 BEGINNING = Stamp(0, 0)
 
@@ -40,6 +44,8 @@ class Subscription:
     id: str
     tag: int
     on_update: Callable[[Subscription], None]
+    view: LiveView = field(init=False)
+    """The view that the hub has attached it to."""
     min_stamp: Stamp = BEGINNING
     """The stamp of the page that it was sent by another view: no earlier page may follow."""
     page_number: int = 0

@@ -18,7 +18,7 @@ from evertable.errors import (
     TooManyViewsError,
 )
 from evertable.live.batches import HeavyPageError
-from evertable.live.clock import NEVER, Clock, LoopClock, RoundTimer
+from evertable.live.clock import NEVER, Clock, RoundTimer
 from evertable.live.current_page import FrameTail, Subscription, Update
 from evertable.live.live_view import LiveView, TableChanges, ViewResult
 from evertable.live.orders import REST_FACTOR, Orders
@@ -55,7 +55,7 @@ class Hub:
         """Frames, by type."""
         self.sent_bytes = 0
         self._catalog = catalog
-        self._clock = clock or LoopClock()
+        self._clock = clock or Clock()
         self._rounds = RoundTimer(self._round, settings.tick_ms / 1000, self._clock)
         self._max_queries = settings.max_queries
         self._max_views = settings.max_views
@@ -136,15 +136,15 @@ class Hub:
                 self.wake()
         return publication
 
-    def attach(self, name: str, view: View, subscription: Subscription, replaced: LiveView | None = None) -> LiveView:
+    def attach(self, name: str, view: View, subscription: Subscription, replaced: Subscription | None = None) -> None:
         """Adds a subscription to a view and notifies it of each update; raises RequestError for an invalid view.
 
-        ``replaced`` is the view that the subscription had before, which its caller detaches.
+        ``replaced`` is the subscription in whose place it comes, which its caller detaches.
         """
         query = self._checked(name, view)
         queries, views = len(self._queries), len(self._views)
-        if replaced is not None and len(replaced.subscribers) == 1:  # it makes room
-            queries -= self._queries[replaced.name, replaced.query] == 1
+        if replaced is not None and len(replaced.view.subscribers) == 1:  # it makes room
+            queries -= self._queries[replaced.view.name, replaced.view.query] == 1
             views -= 1
         if not query.plain and (name, query) not in self._queries and queries >= self._max_queries:
             raise TooManyQueriesError(
@@ -156,9 +156,9 @@ class Hub:
                 f"Viewers follow {self._max_views} different views, as many as there may be.",
                 "Show the same rows and columns as another viewer, try again later, or raise server.max_views.",
             )
-        return self.reattach(name, view, query, subscription)
+        self.reattach(name, view, query, subscription)
 
-    def reattach(self, name: str, view: View, query: Query, subscription: Subscription) -> LiveView:
+    def reattach(self, name: str, view: View, query: Query, subscription: Subscription) -> None:
         """Adds a subscription to a view that was accepted before."""
         live_view = self._views.get((name, view))
         if live_view is None:
@@ -166,13 +166,13 @@ class Hub:
             if not query.plain:
                 self._queries[name, query] += 1
         live_view.subscribers.add(subscription)
+        subscription.view = live_view
         self._refresh(live_view, self._catalog.current, self._clock.time())
         if live_view.page.has_update_for(subscription):
             subscription.notify(self._clock.time())
         else:  # its order is not computed yet, or the subscriber has seen a later page
             live_view.schedule.has_late_subscribers |= live_view.page.stamp < subscription.min_stamp
             self.wake()
-        return live_view
 
     def _checked(self, name: str, view: View) -> Query:
         """Returns the view's query; raises RequestError if there is no such table or it does not fit."""
@@ -187,23 +187,24 @@ class Hub:
             columns_of(view, table.columns)
         return query
 
-    def frame_for(self, view: LiveView, subscription: Subscription) -> FrameTail | None:
+    def frame_for(self, subscription: Subscription) -> FrameTail | None:
         """Returns what a subscription that can take a frame has not been sent yet.
 
         A view that was reset because its subscribers stalled is evaluated first, and they may be notified again.
         """
-        subscription.notified_s = None
-        if view.binding is None and view.subscribers:
+        view, subscription.notified_s = subscription.view, None
+        if view.binding is None:
             self._refresh(view, self._catalog.current, self._clock.time())
             self.wake()  # its order may have to be computed first
         return view.page.frame_for(subscription)
 
-    def is_waiting(self, view: LiveView) -> bool:
+    def is_waiting(self, subscription: Subscription) -> bool:
         """Whether the name has no table yet."""
-        return view.name not in self._catalog.current.tables
+        return subscription.view.name not in self._catalog.current.tables
 
-    def detach(self, view: LiveView, subscription: Subscription) -> None:
+    def detach(self, subscription: Subscription) -> None:
         """Removes a subscription; the last one takes its view along."""
+        view = subscription.view
         view.subscribers.discard(subscription)
         if not view.subscribers:
             del self._views[view.name, view.view]

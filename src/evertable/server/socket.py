@@ -25,7 +25,6 @@ from evertable.errors import (
 )
 from evertable.live.current_page import BEGINNING, Subscription
 from evertable.live.hub import Hub
-from evertable.live.live_view import LiveView
 from evertable.protocol import answers
 from evertable.protocol.answers import Stamp
 from evertable.protocol.frames import (
@@ -105,7 +104,7 @@ class Socket:
         self._client = client
         self._receive = receive
         self._send = send
-        self._subscriptions: dict[str, tuple[Subscription, LiveView]] = {}
+        self._subscriptions: dict[str, Subscription] = {}
         self._pending: dict[Subscription, None] = {}  # in order of arrival
         self._has_pending = asyncio.Event()
 
@@ -121,8 +120,8 @@ class Socket:
             for task in (reading, writing):
                 task.cancel()
             failures = await asyncio.gather(reading, writing, return_exceptions=True)
-            for subscription, view in self._subscriptions.values():
-                self._hub.detach(view, subscription)
+            for subscription in self._subscriptions.values():
+                self._hub.detach(subscription)
             self._subscriptions.clear()
         await self._report(failures)
 
@@ -157,9 +156,8 @@ class Socket:
                 case ChangeView():
                     await self._change_view(request)
                 case Unsubscribe():
-                    found = self._find(request.id)
+                    self._forget(self._find(request.id))
                     del self._subscriptions[request.id]
-                    self._forget(*found)
         except RequestError as problem:
             await self._send_frame("error", answers.error(request.id, tag, problem))
 
@@ -171,11 +169,10 @@ class Socket:
         await self._attach(request.id, request.table, request.tag, request.view)
 
     async def _change_view(self, request: ChangeView) -> None:
-        subscription, view = self._find(request.id)
-        seen = view.page.stamp if subscription.page_number else subscription.min_stamp
-        before = (*(() if subscription.page_number else subscription.replaced_views), (subscription.tag, view.view))[
-            -MAX_REPLACED_VIEWS:
-        ]
+        replaced = self._find(request.id)
+        view = replaced.view
+        seen, before = (view.page.stamp, ()) if replaced.page_number else (replaced.min_stamp, replaced.replaced_views)
+        before = (*before, (replaced.tag, view.view))[-MAX_REPLACED_VIEWS:]
         await self._attach(request.id, view.name, request.tag, request.view, seen, before)
 
     async def _attach(
@@ -189,19 +186,19 @@ class Socket:
     ) -> None:
         subscription = Subscription(id_, tag, self._notify, after, client=self._client, replaced_views=before)
         replaced = self._subscriptions.get(id_)
-        attached = self._hub.attach(name, view, subscription, replaced[1] if replaced else None)
-        self._subscriptions[id_] = (subscription, attached)
+        self._hub.attach(name, view, subscription, replaced)
+        self._subscriptions[id_] = subscription
         if replaced:
-            self._forget(*replaced)
-        if self._hub.is_waiting(attached):
+            self._forget(replaced)
+        if self._hub.is_waiting(subscription):
             await self._send_frame("waiting", answers.waiting(id_, tag, name))
 
-    def _forget(self, subscription: Subscription, view: LiveView) -> None:
+    def _forget(self, subscription: Subscription) -> None:
         """Detaches a subscription and drops its pending update."""
         self._pending.pop(subscription, None)
-        self._hub.detach(view, subscription)
+        self._hub.detach(subscription)
 
-    def _find(self, id_: str) -> tuple[Subscription, LiveView]:
+    def _find(self, id_: str) -> Subscription:
         if (found := self._subscriptions.get(id_)) is None:
             raise SubscriptionNotFoundError(f"The subscription '{id_}' does not exist.")
         return found
@@ -225,28 +222,26 @@ class Socket:
 
     def _next_frame(self) -> tuple[str, bytes, bytes] | None:
         """Returns kind, prefix and tail of the longest pending update, unless it was sent or dropped meanwhile."""
-        subscription = next(iter(self._pending))
+        if (subscription := next(iter(self._pending), None)) is None:
+            return None
         del self._pending[subscription]
-        current, view = self._subscriptions.get(subscription.id, (None, None))
-        if current is not subscription or view is None:
-            return None  # replaced or ended meanwhile
-        if (failure := view.failure) is not None:
-            self._fail(subscription, view)
+        if (failure := subscription.view.failure) is not None:
+            self._fail(subscription)
             return "error", answers.error(subscription.id, subscription.tag, failure), b""
-        if (tail := self._hub.frame_for(view, subscription)) is None:
+        if (tail := self._hub.frame_for(subscription)) is None:
             return None
         return tail.kind, answers.prefix(tail.kind, subscription.id, subscription.tag), tail.data
 
-    def _fail(self, subscription: Subscription, view: LiveView) -> None:
+    def _fail(self, subscription: Subscription) -> None:
         """Returns to the view that the failed one replaced; ends the subscription if it has had a page of this one."""
         del self._subscriptions[subscription.id]
-        self._forget(subscription, view)
+        self._forget(subscription)
         if subscription.page_number or not subscription.replaced_views:
             return
         *before, (tag, last) = subscription.replaced_views
         again = replace(subscription, tag=tag, notified_s=None, replaced_views=tuple(before))
-        attached = self._hub.reattach(view.name, last, Query.parse(last), again)
-        self._subscriptions[again.id] = (again, attached)
+        self._hub.reattach(subscription.view.name, last, Query.parse(last), again)
+        self._subscriptions[again.id] = again
 
     async def _send_frame(self, kind: str, frame: bytes) -> None:
         await self._writer.drain()
