@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from evertable.live.clock import Clock
 
 REAL_TIMEOUT_S = 30
 PAUSE_S = 0.001
 
 
-@dataclass(eq=False)
-class ManualTimer:
-    clock: ManualClock
-    due: float
-    callback: Callable[[], None]
-
-    def when(self) -> float:
-        return self.due
+class ManualTimer(asyncio.TimerHandle):
+    def __init__(self, clock: ManualClock, due: float, callback: Callable[[], None]) -> None:
+        super().__init__(due, callback, (), asyncio.get_running_loop())
+        self.clock, self.due, self.callback = clock, due, callback
 
     def cancel(self) -> None:
         if self in self.clock.timers:
@@ -29,8 +26,8 @@ class ManualTimer:
         self.callback()
 
 
-class ManualClock:
-    """Implements ``evertable.live.clock.Clock``; timers run when ``advance`` or ``until`` passes them."""
+class ManualClock(Clock):
+    """Timers run when ``advance`` or ``until`` passes them."""
 
     def __init__(self) -> None:
         self.now = 1_000.0

@@ -5,29 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 MAX_LOAD = 0.6
 """The share of the event loop's time that rounds and sends may take; ticks get longer rather than take more."""
 NEVER = float("inf")
 
 
-class Timer(Protocol):
-    """A call that is due at a time of its clock."""
-
-    def when(self) -> float: ...
-    def cancel(self) -> None: ...
-
-
-class Clock(Protocol):
-    """Seconds that have passed, and calls at later moments."""
-
-    def time(self) -> float: ...
-    def cpu_time(self) -> float: ...
-    def call_at(self, when: float, callback: Callable[[], None]) -> Timer: ...
-
-
-class LoopClock:
+class Clock:
     """The clock of the event loop that runs, and of its thread's CPU time."""
 
     def time(self) -> float:
@@ -36,7 +20,7 @@ class LoopClock:
     def cpu_time(self) -> float:
         return time.thread_time()
 
-    def call_at(self, when: float, callback: Callable[[], None]) -> Timer:
+    def call_at(self, when: float, callback: Callable[[], None]) -> asyncio.TimerHandle:
         return asyncio.get_running_loop().call_at(when, callback)
 
 
@@ -51,7 +35,7 @@ class RoundTimer:
         self._tick_s = tick_s
         self._clock = clock
         self._last_s = self._last_cpu_s = 0.0
-        self._timer: Timer | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self._is_postponed = self._is_closed = False
 
     def started(self) -> float:

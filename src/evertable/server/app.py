@@ -17,7 +17,7 @@ from evertable.server.bad_requests import JUNK, JunkConnections, WrongTokens
 from evertable.server.downloads import Downloads
 from evertable.server.metrics import Metrics
 from evertable.server.middleware import AccessMiddleware
-from evertable.server.operations import Control, Operations, Rollback, Topics
+from evertable.server.operations import Control, Operations, Rollback, Topics, disabled
 from evertable.server.refusals import HANDLED, ROUTING, answer, response_to
 from evertable.server.rest import Tables
 from evertable.server.security import AccessRules, Refusal
@@ -43,10 +43,10 @@ class App(Starlette):
         settings: Server,
         metrics: Metrics | None = None,
         *,
-        control: Control | None = None,
-        rollback: Rollback | None = None,
+        control: Control = disabled,
+        rollback: Rollback = disabled,
         status: Callable[[], Mapping[str, Any]] = dict,
-        topics: Topics | None = None,
+        topics: Topics = disabled,
     ) -> None:
         metrics = metrics or Metrics()
         self.hub = Hub(catalog, settings)

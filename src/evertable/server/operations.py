@@ -21,7 +21,7 @@ from evertable.protocol.values import rows_of
 from evertable.server import reading
 from evertable.server.metrics import Metrics
 from evertable.server.refusals import RETRY_AFTER, json_response
-from evertable.server.requests import check_names, json_object
+from evertable.server.requests import json_object, parameters
 from evertable.server.security import Refusal
 from evertable.tables.catalog import Catalog
 from evertable.views.view import View
@@ -35,8 +35,13 @@ Topics = Callable[[], Awaitable[Mapping[str, Sequence[str]]]]
 STATUS = "orchestrator_status"
 
 
+async def disabled(*_given: object) -> Any:
+    """Stands for an orchestrator where there is none."""
+    raise Refusal(503, "CONTROL_DISABLED", "This server has no orchestrator, so it accepts no control requests.")
+
+
 class Operations:
-    """The addresses for operators. Without an orchestrator, control is refused with 503 ``CONTROL_DISABLED``."""
+    """The addresses for operators."""
 
     def __init__(
         self,
@@ -44,10 +49,10 @@ class Operations:
         workers: Workers,
         metrics: Metrics,
         settings: Server,
-        control: Control | None = None,
-        rollback: Rollback | None = None,
-        more: Callable[[], Mapping[str, Any]] = dict,
-        topics: Topics | None = None,
+        control: Control,
+        rollback: Rollback,
+        more: Callable[[], Mapping[str, Any]],
+        topics: Topics,
     ) -> None:
         self._catalog = catalog
         self._workers = workers
@@ -73,27 +78,20 @@ class Operations:
         ]
 
     async def status(self, request: Request) -> Response:
-        check_names(request.query_params.multi_items(), ())
+        parameters(request)
         status = await self._workers.run(lambda _check: status_of(self._catalog, self._max_memory_mb))
         return json_response({**status, **self._more()})
 
     async def topics(self, request: Request) -> Response:
-        check_names(request.query_params.multi_items(), ())
-        if self._topics is None:
-            raise _disabled()
+        parameters(request)
         return json_response({"topics": await self._topics()})
 
     async def control(self, request: Request) -> Response:
-        message = await json_object(request)
-        if self._control is None:
-            raise _disabled()
-        return json_response(await self._control(message), 202)
+        return json_response(await self._control(await json_object(request)), 202)
 
     async def rollback(self, request: Request) -> Response:
         if await json_object(request, empty_ok=True):
             raise Refusal(400, "BODY_INVALID", "A rollback takes no values; send {} or nothing.")
-        if self._rollback is None:
-            raise _disabled()
         return json_response(await self._rollback(), 202)
 
     async def metrics(self, _request: Request) -> Response:
@@ -153,8 +151,3 @@ def resident_bytes() -> int:
         return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
     except OSError:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-def _disabled() -> Refusal:
-    message = "This server has no orchestrator, so it accepts no control requests."
-    return Refusal(503, "CONTROL_DISABLED", message)

@@ -86,9 +86,10 @@ async def json_object(request: Request, empty_ok: bool = False) -> dict[str, Any
 _CLOSE = {"Connection": "close"}  # the rest of the body is not read
 
 
-def check_names(pairs: Pairs, known: Collection[str]) -> None:
-    """Refuses unknown parameters, and those given twice that are not lists."""
+def parameters(request: Request, known: Collection[str] = ()) -> Pairs:
+    """Returns a request's parameters; refuses unknown ones, and those given twice that are not lists."""
     seen: set[str] = set()
+    pairs = request.query_params.multi_items()
     for name, _ in pairs:
         if name not in known:
             advice = f"; {nearest(name, known)}" if known else "; this address takes none"
@@ -96,6 +97,7 @@ def check_names(pairs: Pairs, known: Collection[str]) -> None:
         if name in seen and name not in ("columns", "sort"):
             raise _wrong(f"The parameter '{name}' is given twice.")
         seen.add(name)
+    return pairs
 
 
 def view_of(pairs: Pairs, columns: Sequence[Column], max_page: int = MAX_INTEGER) -> View:

@@ -16,7 +16,7 @@ from evertable.server import reading
 from evertable.server.downloads import Downloads
 from evertable.server.exports import ARROW, CSV, Extract, FileFormat
 from evertable.server.refusals import RETRY_AFTER, json_response
-from evertable.server.requests import PAGE, ClientGoneError, check_names, client_of, while_connected
+from evertable.server.requests import PAGE, ClientGoneError, client_of, parameters, while_connected
 from evertable.server.security import Refusal
 from evertable.tables.catalog import Catalog
 
@@ -48,17 +48,16 @@ class Tables:
         ]
 
     async def listed(self, request: Request) -> Response:
-        check_names(request.query_params.multi_items(), ())
+        parameters(request)
         return json_response({"tables": await self._quick.run(lambda _check: reading.overview(self._catalog))})
 
     async def one(self, request: Request) -> Response:
-        check_names(request.query_params.multi_items(), ())
+        parameters(request)
         name = request.path_params["name"]
         return json_response(await self._quick.run(lambda _check: reading.table_info(self._catalog, name)))
 
     async def rows(self, request: Request) -> Response:
-        pairs = request.query_params.multi_items()
-        check_names(pairs, PAGE)
+        pairs = parameters(request, PAGE)
         name, client = request.path_params["name"], client_of(request)
         workers = self._quick if reading.is_quick(pairs) else self._workers
 
@@ -71,8 +70,7 @@ class Tables:
         return await self._answer(request, page())
 
     async def _export(self, file_format: FileFormat, request: Request) -> Response:
-        pairs = request.query_params.multi_items()
-        check_names(pairs, file_format.parameters)
+        pairs = parameters(request, file_format.parameters)
         extract = partial(Extract.of, self._catalog, request.path_params["name"], pairs)
         start = self._downloads.start(extract, file_format, client_of(request), self._wait_s)
         return await self._answer(request, start)
