@@ -20,7 +20,7 @@ from evertable.errors import (
 )
 from evertable.kafka import topics
 from evertable.kafka.admin import Admin
-from evertable.kafka.errors import explain
+from evertable.kafka.errors import ConnectionErrors
 from evertable.kafka.topics import Topic
 
 MISSING = KafkaError.UNKNOWN_TOPIC_OR_PART
@@ -60,7 +60,7 @@ class FakeAdmin:
         return request(self.client)
 
     def explain(self, problem: KafkaException, topic: str, right: str = "Describe") -> EvertableError:
-        return explain(problem.args[0], topic, self.servers, right=right)
+        return ConnectionErrors({"bootstrap.servers": self.servers}).explain(problem.args[0], topic, right)
 
     def recovered(self) -> None:
         pass

@@ -7,7 +7,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from evertable.kafka.errors import QUIET, explain
+from evertable.kafka.errors import QUIET, ConnectionErrors
 
 
 def send_records(
@@ -24,17 +24,13 @@ def send_records(
         "topic.metadata.propagation.max.ms": round(timeout_s * 500),
     }
     failures: list[KafkaError] = []
-    reasons: list[str] = []
+    errors = ConnectionErrors(properties)
 
     def delivered(error: KafkaError | None, _message: object) -> None:
         if error is not None:
             failures.append(error)
 
-    def report_error(error: KafkaError) -> None:
-        if not reasons or error.code() != KafkaError._ALL_BROKERS_DOWN:  # less precise than the reason before it
-            reasons.append(error.str())
-
-    producer = Producer({**properties, **settings, "error_cb": report_error}, logger=QUIET)
+    producer = Producer({**properties, **settings, "error_cb": errors.note}, logger=QUIET)
     try:
         for value in values:
             producer.produce(topic, value, key, on_delivery=delivered)
@@ -43,4 +39,4 @@ def send_records(
     except KafkaException as problem:
         failures.append(problem.args[0])
     if failures:
-        raise explain(failures[0], topic, str(properties.get("bootstrap.servers", "")), "".join(reasons[-1:]))
+        raise errors.explain(failures[0], topic, "Write")

@@ -15,7 +15,7 @@ from evertable.config import Config
 from evertable.engine.committed import Ends
 from evertable.errors import ChangelogError, EvertableError, KafkaUnreachableError
 from evertable.kafka.admin import AdminPool
-from evertable.kafka.topics import describe, id_of
+from evertable.kafka.topics import describe
 
 RETRY_S = 0.5
 
@@ -91,9 +91,9 @@ def changelog_end(
     try:
         found = describe(admin, topic, timeout_s)
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-        asked = {TopicPartition(topic, partition.id): latest for partition in found.partitions}
+        asked = {TopicPartition(topic, partition): latest for partition in found.partitions}
         answers = admin.ask(lambda client: client.list_offsets(asked, request_timeout=timeout_s), timeout_s)
         ends = {partition.partition: answer.result().offset for partition, answer in answers.items()}
     except KafkaException as problem:
         raise admin.explain(problem, topic) from problem
-    return ChangelogEnd(id_of(found), ends)
+    return ChangelogEnd(found.id, ends)

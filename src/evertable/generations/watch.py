@@ -29,7 +29,7 @@ from evertable.generations.stall import StallDetector
 from evertable.kafka.admin import Admin
 from evertable.kafka.errors import ErrorKind
 from evertable.kafka.outages import WarningThrottle
-from evertable.kafka.topics import describe, id_of
+from evertable.kafka.topics import describe
 from evertable.state.identity import Identity, SourceIdentity
 
 INTERVAL_S = 1.0
@@ -59,14 +59,14 @@ class _Cluster:
         """Returns the topic as it is; None if it does not exist; raises an EvertableError if Kafka does not answer."""
         try:
             found = describe(self._admin, topic, self._timeout_s)
-            partitions = [TopicPartition(topic, partition.id) for partition in found.partitions]
+            partitions = [TopicPartition(topic, partition) for partition in found.partitions]
             begins, ends = self._offsets(partitions, _EARLIEST), self._offsets(partitions, _LATEST)
         except KafkaException as problem:
             if ErrorKind.of(problem.args[0]) is ErrorKind.MISSING:
                 return None
             raise self._admin.explain(problem, topic) from problem
         self._admin.recovered()
-        return ObservedTopic(id_of(found), begins, ends)
+        return ObservedTopic(found.id, begins, ends)
 
     def _offsets(self, partitions: Iterable[TopicPartition], spec: OffsetSpec) -> dict[int, int]:
         requested = dict.fromkeys(partitions, spec)

@@ -74,13 +74,9 @@ def _verification_fault(error: ssl.SSLCertVerificationError, host: str, properti
 
 
 def _context(properties: Mapping[str, Any]) -> ssl.SSLContext:
-    location, text = properties.get("ssl.ca.location"), properties.get("ssl.ca.pem")
-    if location in (None, "probe") and text is None:
-        context = ssl.create_default_context()
-    elif location not in (None, "probe") and Path(str(location)).is_dir():
-        context = ssl.create_default_context(capath=str(location))
-    else:
-        context = ssl.create_default_context(cafile=location, cadata=text)
+    location = None if properties.get("ssl.ca.location") == "probe" else properties.get("ssl.ca.location")
+    folder, file = (location, None) if location is not None and Path(str(location)).is_dir() else (None, location)
+    context = ssl.create_default_context(capath=folder, cafile=file, cadata=properties.get("ssl.ca.pem"))
     if str(properties.get("ssl.endpoint.identification.algorithm", "https")) == "none":
         context.check_hostname = False
     certificate, key = properties.get("ssl.certificate.location"), properties.get("ssl.key.location")

@@ -137,11 +137,38 @@ class ConnectionErrors:
         """Forgets the errors, as the connections work again."""
         self._error = None
 
-    def explain(self, error: KafkaError, topic: str, right: str = "") -> EvertableError:
+    def explain(self, error: KafkaError, topic: str, right: str) -> EvertableError:
         """Returns the error to report for a failed call about ``topic``, which needed ``right``."""
-        may_be_rejected = ErrorKind.of(error) in (ErrorKind.TRANSIENT, ErrorKind.UNAUTHENTICATED)
-        rejection = self._rejection(self._error or error) if may_be_rejected else None
-        return rejection or explain(error, topic, self.servers, self.message, right)
+        kind, servers, message = ErrorKind.of(error), self.servers, error.str().rstrip(".")
+        if kind in (ErrorKind.TRANSIENT, ErrorKind.UNAUTHENTICATED):
+            rejection = self._rejection(self._error or error)
+            if rejection is not None:
+                return rejection
+        match kind:
+            case ErrorKind.MISSING:
+                what = f"Kafka at {servers} has no topic '{topic}'."
+                return TopicNotFoundError(what, "Create it, or correct its name.", topic=topic)
+            case ErrorKind.OUT_OF_RANGE:
+                what = f"'{topic}' no longer holds the next offset to read: {message}."
+                return ChangelogError(what, "Rebuild the generation.")
+            case ErrorKind.TRANSIENT:
+                return KafkaUnreachableError(
+                    f"Kafka at {servers} does not answer: {without_attempt(self.message or message)}.",
+                    "Check that the broker runs, that kafka.bootstrap.servers is its address as seen from here, and "
+                    "that security.protocol is the one that the broker expects.",
+                )
+            case ErrorKind.UNAUTHORIZED:
+                resource = f"topic '{topic}'" if topic else "the cluster"
+                if error.code() == KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+                    resource = f"transactional id '{topic}'"
+                return NotAuthorizedError(
+                    f"Kafka at {servers} does not allow {right} on {resource}: {message}.",
+                    f"Give its user the right {right} on {resource} (an ACL).",
+                )
+        return KafkaUnreachableError(
+            f"Kafka at {servers} refuses " + (f"'{topic}': {message}." if topic else f"to answer: {message}."),
+            "Check the security properties of the section kafka, and the rights of its user (ACLs).",
+        )
 
     def _rejection(self, error: KafkaError) -> EvertableError | None:
         """Returns the error for a client or a broker that rejects the other; None if that is not the cause."""
@@ -175,36 +202,6 @@ def _informativeness(error: KafkaError) -> int:
     if is_rejection or "SSL routines" in error.str():
         return 2
     return 0 if error.code() == KafkaError._ALL_BROKERS_DOWN else 1
-
-
-def explain(error: KafkaError, topic: str, servers: str, cause: str = "", right: str = "") -> EvertableError:
-    """Returns the error to report for a failed call about ``topic``; ``cause`` is the connection's error."""
-    message = error.str().rstrip(".")
-    match ErrorKind.of(error):
-        case ErrorKind.MISSING:
-            what = f"Kafka at {servers} has no topic '{topic}'."
-            return TopicNotFoundError(what, "Create it, or correct its name.", topic=topic)
-        case ErrorKind.OUT_OF_RANGE:
-            what = f"'{topic}' no longer holds the next offset to read: {message}."
-            return ChangelogError(what, "Rebuild the generation.")
-        case ErrorKind.TRANSIENT:
-            return KafkaUnreachableError(
-                f"Kafka at {servers} does not answer: {without_attempt(cause or message)}.",
-                "Check that the broker runs, that kafka.bootstrap.servers is its address as seen from here, and that "
-                "security.protocol is the one that the broker expects.",
-            )
-        case ErrorKind.UNAUTHORIZED:
-            resource = f"topic '{topic}'" if topic else "the cluster"
-            if error.code() == KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
-                resource = f"transactional id '{topic}'"
-            return NotAuthorizedError(
-                f"Kafka at {servers} does not allow {right or 'this'} on {resource}: {message}.",
-                f"Give its user the right {right} on {resource} (an ACL)." if right else "Give its user that right.",
-            )
-    return KafkaUnreachableError(
-        f"Kafka at {servers} refuses " + (f"'{topic}': {message}." if topic else f"to answer: {message}."),
-        "Check the security properties of the section kafka, and the rights of its user (ACLs).",
-    )
 
 
 def without_attempt(message: str) -> str:

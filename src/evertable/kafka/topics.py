@@ -40,7 +40,7 @@ def find(admin: Admin, topic: str, *, timeout_s: float = TIMEOUT_S, grace_s: flo
                 raise admin.explain(problem, topic) from problem
         else:
             admin.recovered()
-            return Topic(id_of(found), tuple(sorted(partition.id for partition in found.partitions)))
+            return found
         time.sleep(_POLL_S)
 
 
@@ -106,17 +106,13 @@ def await_partitions(admin: Admin, topic: str, partitions: int, timeout_s: float
         time.sleep(_POLL_S)
 
 
-def describe(admin: Admin, topic: str, timeout_s: float) -> TopicDescription:
-    """Returns Kafka's description of a topic; KafkaException."""
+def describe(admin: Admin, topic: str, timeout_s: float) -> Topic:
+    """Returns a topic as it is now; KafkaException."""
     topics = TopicCollection([topic])
     answers = admin.ask(lambda client: client.describe_topics(topics, request_timeout=timeout_s), timeout_s)
     found: TopicDescription = answers[topic].result()
-    return found
-
-
-def id_of(found: TopicDescription) -> str | None:
-    """Returns the id in a description; None if the broker has no ids."""
-    return None if found.topic_id is None or str(found.topic_id) == _NO_ID else str(found.topic_id)
+    known_id = None if found.topic_id is None or str(found.topic_id) == _NO_ID else str(found.topic_id)
+    return Topic(known_id, tuple(sorted(partition.id for partition in found.partitions)))
 
 
 def _is_missing(problem: KafkaException) -> bool:
