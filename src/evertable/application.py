@@ -156,12 +156,11 @@ class Application:
                 ends.callback(state_writer.close)
                 self._patience.until_done(opening)
                 checkpoints = self._patience.until_kafka_answers(partial(self._checkpoints, state_topic.topic))
-                topics = changelog_topics(config)
                 context = GenerationContext(
                     config,
-                    topics,
+                    changelog_topics(config),
                     engine,
-                    CheckpointFolder(checkpoints),
+                    checkpoints,
                     self.catalog.notify,
                     self._counters,
                     self._events.put,
@@ -253,7 +252,7 @@ class Application:
         listener.start()
         return listener
 
-    def _checkpoints(self, state_topic: str) -> str:
+    def _checkpoints(self, state_topic: str) -> CheckpointFolder:
         """Returns the folder of the app's checkpoints, which an app of that name on another Kafka never shares."""
         root = self._config.engine.checkpoint_dir or str(self._folder / "checkpoints")
         admin = Admin(self._config.changelog_kafka.for_librdkafka())
@@ -261,7 +260,7 @@ class Application:
         if local_path(folder) is not None and "@" in folder.removeprefix(root):
             reason = f"'{root}/{self._config.app}' holds those of another app of that name"
             self._status_tables.report("INFO", f"Checkpoints are kept in '{folder}': {reason}")
-        return folder
+        return CheckpointFolder(folder)
 
     def _stop_fenced(self, error: FencedError) -> None:
         """Stops because another server has taken over; called on the state writer's thread."""
