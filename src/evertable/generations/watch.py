@@ -46,6 +46,7 @@ class _Cluster:
     """One Kafka cluster, and how many polls of it have failed in a row."""
 
     def __init__(self, properties: Mapping[str, Any], timeout_s: float) -> None:
+        self.properties = properties
         self.failed_polls = 0
         self.warnings = WarningThrottle()
         self._timeout_s = timeout_s
@@ -87,8 +88,6 @@ class _Source:
     cluster: _Cluster
     history: SourceHistory
     positions: Callable[[], dict[int, int]]
-    consumer: Mapping[str, Any]
-    """The properties of a consumer that checks whether there are records to read."""
     found: ObservedTopic | None = None
     stalls: StallDetector = field(default_factory=StallDetector)
     is_stalled: bool = False
@@ -123,7 +122,6 @@ class TopicWatch:
                 self._cluster(config.source_kafka(configured).for_librdkafka()),
                 SourceHistory(generation, configured.name, of.topic, of.topic_id, of.offsets),
                 lambda: {partition: offset for (at, partition), offset in positions().items() if at == side},
-                config.source_kafka(configured).for_librdkafka(),
             )
 
         with self._lock:
@@ -161,7 +159,10 @@ class TopicWatch:
         now = time.monotonic()
         for source, reached in zip(sources, positions, strict=True):
             if (found := polled[source.cluster]) is not None:
-                self._report_events(source, found[source.history.topic], reached)
+                topic = found[source.history.topic]
+                source.found = topic or source.found
+                for event in source.history.found(topic, reached) if topic else source.history.missing():
+                    self._on_event(event)
                 self._report_stall(source, now)
             elif source.cluster.failed_polls >= CONFIRMING_MISSES:
                 source.stalls.suspect(now)
@@ -191,12 +192,6 @@ class TopicWatch:
             self._clusters[key] = _Cluster(properties, self._timeout_s)
         return self._clusters[key]
 
-    def _report_events(self, source: _Source, found: ObservedTopic | None, positions: Mapping[int, int]) -> None:
-        source.found = found or source.found
-        history = source.history
-        for event in history.missing() if found is None else history.found(found, positions):
-            self._on_event(event)
-
     def _report_stall(self, source: _Source, now: float) -> None:
         if source.found is None:
             return
@@ -211,7 +206,7 @@ class TopicWatch:
             suspected = {partition: begins[partition] for partition in stalled}
             try:
                 with_records = partitions_with_records(
-                    source.consumer, history.topic, suspected, source.found.ends, timeout_s=self._timeout_s
+                    source.cluster.properties, history.topic, suspected, source.found.ends, timeout_s=self._timeout_s
                 )
             except EvertableError:
                 return  # the next poll tries again
