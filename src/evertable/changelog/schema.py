@@ -109,11 +109,6 @@ def field(column: int) -> str:
     return f"c{column}"
 
 
-def chosen_side(join: JoinType) -> Side | None:
-    """Returns the side of which a join chooses one row among the matches of a row; None if it keeps every match."""
-    return {JoinType.NATURAL: Side.RIGHT, JoinType.ASOF: Side.LEFT}.get(join)
-
-
 @dataclass(frozen=True)
 class ChangelogSchema:
     """The columns and the join of one generation; reader and writer of its changelog must agree on them."""
@@ -128,7 +123,8 @@ class ChangelogSchema:
 
     @property
     def chosen(self) -> Side | None:
-        return chosen_side(self.join)
+        """The side of which the join chooses one row among the matches of a row; None if it keeps every match."""
+        return {JoinType.NATURAL: Side.RIGHT, JoinType.ASOF: Side.LEFT}.get(self.join)
 
     def match_mode(self, header: Side) -> MatchMode:
         """Returns how rows of that side list their matches: with timestamps if the join chooses among these."""

@@ -98,7 +98,10 @@ class Column:
             raise ValueError("needs a type (type: long) or an origin (from: kafka.timestamp)")
         stated = ColumnType.parse(given["type"]) if "type" in given else None
         if "from" in given:
-            record_field = _record_field(given["from"])
+            spelled = given["from"].strip().lower()
+            if spelled not in set(RecordField):
+                raise ValueError(f"'{given['from']}' is not a field of a Kafka record; {nearest(spelled, RecordField)}")
+            record_field = RecordField(spelled)
             implied = ColumnType(RECORD_FIELD_KINDS[record_field])
             if stated not in (None, implied):
                 raise ValueError(f"{record_field} is {implied}, not {stated}; leave the type out")
@@ -123,10 +126,3 @@ def parse_columns(raw: object) -> tuple[Column, ...]:
     if problems:
         raise invalid(problems)
     return tuple(columns)
-
-
-def _record_field(text: str) -> RecordField:
-    spelled = text.strip().lower()
-    if spelled not in set(RecordField):
-        raise ValueError(f"'{text}' is not a field of a Kafka record; {nearest(text, RecordField)}")
-    return RecordField(spelled)

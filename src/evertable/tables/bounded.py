@@ -92,8 +92,8 @@ class BoundedTable(Table):
         for field, values in zip(self._schema, zip(*rows, strict=True), strict=True):
             try:
                 pa.array(values, field.type)
-            except UnicodeEncodeError:
-                values = tuple(_encodable(value) if isinstance(value, str) else value for value in values)
+            except UnicodeEncodeError:  # unpaired surrogates become question marks
+                values = tuple(v.encode("utf-8", "replace").decode() if isinstance(v, str) else v for v in values)
             except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
                 raise ValueError(f"the column '{field.name}' cannot hold this: {error}") from None
             columns.append(values)
@@ -126,8 +126,3 @@ class BoundedSnapshot:
 
     def _array(self, rows: Sequence[BoundedRow], column: int) -> pa.Array:
         return pa.array([row[column] for row in rows], self._types[column])
-
-
-def _encodable(text: str) -> str:
-    """Replaces unpaired surrogates, which UTF-8 cannot encode, by ``?``."""
-    return text.encode("utf-8", "replace").decode()

@@ -15,13 +15,13 @@ import pyarrow as pa
 from evertable.changelog.changes import Changes
 from evertable.changelog.ids import Ints, row_ids
 from evertable.changelog.schema import Side
-from evertable.schema.columns import Column, ColumnType, Kind
+from evertable.schema.columns import Column, parse_columns
 from evertable.schema.joins import JoinType, joined_columns
 from evertable.tables.bounded import BoundedRow, BoundedTable
 from evertable.tables.joined_table import JoinedTable
 from evertable.tables.joins import JOINS
 from evertable.tables.numbering import Numbering
-from evertable.tables.source import SourceTable
+from evertable.tables.source import TIMESTAMP, SourceTable
 from evertable.tables.waiting import WaitingMatches
 
 MAX_DEAD_LETTERS = 10_000
@@ -29,15 +29,16 @@ MAX_DEAD_LETTERS = 10_000
 _COLUMN = re.compile(r"column '(.*?)'(?= |:)")
 """Finds the column in the reason of a reject."""
 
-_STRING = ColumnType(Kind.STRING)
-DEAD_LETTER_COLUMNS = (
-    Column("source", _STRING),
-    Column("topic", _STRING),
-    Column("partition", ColumnType(Kind.INT)),
-    Column("offset", ColumnType(Kind.LONG)),
-    Column("ts", _STRING),
-    Column("reason", _STRING),
-    Column("raw", _STRING),
+DEAD_LETTER_COLUMNS = parse_columns(
+    {
+        "source": "string",
+        "topic": "string",
+        "partition": "int",
+        "offset": "long",
+        "ts": "string",
+        "reason": "string",
+        "raw": "string",
+    }
 )
 
 
@@ -75,18 +76,9 @@ class GenerationTables:
         self._waiting = (WaitingMatches(), WaitingMatches())  # for a left row, and for a right row
 
     @property
-    def rejects(self) -> int:
-        """The number of rejected records, including those that ``dead_letters`` no longer shows."""
-        return sum(map(len, self._rejected))
-
-    @property
     def rejects_by_source(self) -> dict[str, int]:
+        """The number of rejected records, including those that ``dead_letters`` no longer shows."""
         return {source.name: len(seen) for source, seen in zip(self.inputs, self._rejected, strict=True)}
-
-    @property
-    def waiting(self) -> int:
-        """The number of matches that wait for a row."""
-        return sum(map(len, self._waiting))
 
     @property
     def nbytes(self) -> int:
@@ -161,18 +153,13 @@ class GenerationTables:
         return (source.name, source.topic, partition, offset, _iso(ts), reason, text)
 
     def _joined_table(self, join: JoinType) -> JoinedTable:
-        left, right = self.inputs
         columns, origins = [], []
-        for joined in joined_columns(join, left, right):
-            side = Side.LEFT if joined.source == left.name else Side.RIGHT
-            type_ = joined.column.type if joined.column else ColumnType(Kind.TIMESTAMP)
-            columns.append(Column(joined.name, type_))
-            origins.append((side, self._place(side, joined.column)))
+        for joined in joined_columns(join, *self.inputs):
+            side = Side.LEFT if joined.source == self.inputs[0].name else Side.RIGHT
+            stored, column = self.inputs[side].columns, joined.column or TIMESTAMP
+            columns.append(Column(joined.name, column.type))
+            origins.append((side, stored.index(column) if joined.column else len(stored)))
         return JoinedTable(columns, origins, self.sources, JOINS[join]())
-
-    def _place(self, side: Side, column: Column | None) -> int:
-        columns = self.inputs[side].columns
-        return columns.index(column) if column else len(columns)
 
 
 def _iso(ms: int) -> str:
