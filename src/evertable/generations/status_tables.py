@@ -20,7 +20,11 @@ MAX_GENERATIONS = 1_000
 
 log = structlog.get_logger()
 
-_TEXT, _LONG = ColumnType(Kind.STRING), ColumnType(Kind.LONG)
+_TEXT = ColumnType(Kind.STRING)
+_NUMBERS = {
+    "partition": ColumnType(Kind.INT),
+    **dict.fromkeys(("offset", "generation", "rows", "epoch"), ColumnType(Kind.LONG)),
+}
 
 
 def iso(moment: datetime | None = None) -> str:
@@ -40,35 +44,21 @@ class StatusTables:
     """``orchestrator_status``, ``orchestrator_logs``, ``control_raw`` and ``generations``."""
 
     def __init__(self, keys: ControlKeys, on_change: Callable[[], None]) -> None:
-        wiring = tuple(Column(name, _TEXT) for name in keys.names)
-        texts = {name: Column(name, _TEXT) for name in ("lastApplied", "state", "message", "ts", "level", "msg")}
-        generation, rows = Column("generation", _LONG), Column("rows", _LONG)
-        self._status = BoundedTable(
-            (*wiring, texts["lastApplied"], generation, texts["state"], rows, texts["message"]), 1, on_change
-        )
-        self._logs = BoundedTable((texts["ts"], texts["level"], texts["msg"]), MAX_ROWS, on_change)
-        place = (Column("partition", ColumnType(Kind.INT)), Column("offset", _LONG))
-        outcome = (Column("result", _TEXT), Column("reason", _TEXT))
-        self._messages = BoundedTable((*wiring, texts["ts"], *place, *outcome), MAX_ROWS, on_change)
-        times = tuple(Column(name, _TEXT) for name in ("created", "published", "retired"))
-        spark = (Column("queryId", _TEXT), Column("runId", _TEXT), Column("epoch", _LONG))
-        self._generations = BoundedTable(
-            (generation, *wiring, texts["state"], *times, rows, Column("reason", _TEXT), *spark),
-            MAX_GENERATIONS,
-            on_change,
-        )
+        def table(limit: int, *names: str) -> BoundedTable:
+            return BoundedTable([Column(name, _NUMBERS.get(name, _TEXT)) for name in names], limit, on_change)
+
+        wiring, times, spark = keys.names, ("created", "published", "retired"), ("queryId", "runId", "epoch")
+        self._status = table(1, *wiring, "lastApplied", "generation", "state", "rows", "message")
+        self._logs = table(MAX_ROWS, "ts", "level", "msg")
+        self._messages = table(MAX_ROWS, *wiring, "ts", "partition", "offset", "result", "reason")
+        self._generations = table(MAX_GENERATIONS, "generation", *wiring, "state", *times, "rows", "reason", *spark)
         self._keys = keys
         self._known: dict[int, tuple[object, ...]] = {}
 
     @property
     def tables(self) -> dict[str, BoundedTable]:
         """The tables by their public names, which never flip."""
-        return {
-            STATUS: self._status,
-            LOGS: self._logs,
-            MESSAGES: self._messages,
-            GENERATIONS: self._generations,
-        }
+        return {STATUS: self._status, LOGS: self._logs, MESSAGES: self._messages, GENERATIONS: self._generations}
 
     def report(self, level: str, message: str) -> None:
         """Logs a line for operators, in ``orchestrator_logs`` and in the process's own log."""
