@@ -11,7 +11,7 @@ from evertable.broker import EmbeddedBroker
 from evertable.cli.app import build_app
 from evertable.demo.sending import send_records
 from evertable.errors import KafkaUnreachableError, TopicNotFoundError
-from evertable.inference.sampling import newest_values
+from evertable.inference.columns import newest_values
 
 
 def test_records_from_arguments_and_from_a_pipe(broker: EmbeddedBroker, new_topic: Callable[..., str]) -> None:

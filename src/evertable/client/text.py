@@ -18,7 +18,6 @@ _UNSAFE = re.compile(
     "\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"  # invisible
     "\ud800-\udfff]"  # lone surrogates, which cannot be encoded
 )
-_SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
 def json_value(value: Any) -> Any:
@@ -50,13 +49,7 @@ def text(value: Any) -> str:
 
 def visible(text: str) -> str:
     """Escapes characters that a terminal obeys or hides, as JSON does: ``\\t``, ``\\u001b``, ``\\u202e``."""
-    return _UNSAFE.sub(_escaped, text)
-
-
-def _escaped(found: re.Match[str]) -> str:
-    units = found[0].encode("utf-16-be", "surrogatepass")
-    written = "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
-    return _SHORT.get(found[0], written)
+    return _UNSAFE.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def tsv(values: Row) -> str:

@@ -1,12 +1,14 @@
-"""Infers columns from records: a type for each field, and doubts about it."""
+"""Reads the newest records of a topic, and infers its columns: a type for each field, and doubts about it."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from evertable.kafka.consumer import Probe
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)")
@@ -23,6 +25,19 @@ class Sample:
     rows: tuple[dict[str, Any], ...]
     columns: dict[str, str]
     doubts: tuple[str, ...]
+
+
+def newest_values(
+    properties: Mapping[str, Any], topic: str, count: int, *, timeout_s: float = 10.0
+) -> list[bytes | None]:
+    """Returns the values of about ``count`` records from all partitions; TopicNotFoundError, KafkaUnreachableError."""
+    with Probe.open(properties, topic, timeout_s, {"auto.offset.reset": "earliest"}) as probe:
+        bounds = probe.bounds(probe.partitions())
+        per_partition = max(1, count // max(1, len(bounds)))
+        starts = {partition: max(low, high - per_partition) for partition, (low, high) in bounds.items()}
+        ends = {partition: high for partition, (_, high) in bounds.items()}
+        values = (message.value() for message in probe.between(starts, ends))
+        return [value if isinstance(value, bytes) else None for value in values]
 
 
 def sample_of(topic: str, values: Iterable[bytes | None]) -> Sample:

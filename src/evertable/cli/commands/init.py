@@ -73,8 +73,7 @@ def _samples(topics: list[str], properties: dict[str, str]) -> list[Sample]:
     """Samples both topics; TopicNotFoundError names all missing topics, with suggestions."""
     from evertable.errors import TopicNotFoundError
     from evertable.generations.suggestions import with_suggestions
-    from evertable.inference.columns import sample_of
-    from evertable.inference.sampling import newest_values
+    from evertable.inference.columns import newest_values, sample_of
 
     found: list[Sample] = []
     missing: list[TopicNotFoundError] = []
