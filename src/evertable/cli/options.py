@@ -79,10 +79,6 @@ class Clusters:
         return cls(config.changelog_kafka, config.kafka, prefix or config.changelog.prefix)
 
     @property
-    def are_separate(self) -> bool:
-        return self.own.is_another_cluster_than(self.control)
-
-    @property
     def address(self) -> str:
         """The address of the cluster with states and changelogs."""
         return str(self.own.for_librdkafka().get("bootstrap.servers", ""))

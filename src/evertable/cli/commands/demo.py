@@ -5,16 +5,11 @@ from __future__ import annotations
 import asyncio
 import secrets
 import signal
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
 from evertable.cli.commands.serve import run_until_signal
-
-if TYPE_CHECKING:
-    from evertable.application import Application
 
 
 def demo(
@@ -58,23 +53,18 @@ def demo(
             urls: list[str] = []
             application = Application(environment.config(port, token), folder=environment.folder, on_up=urls.append)
 
-            def show() -> None:
-                typer.echo(welcome(urls[0], token, environment.broker.bootstrap))
-                if not no_browser:
-                    open_page(link_to(urls[0], token), environment.folder)
+            async def run() -> None:
+                running = asyncio.create_task(run_until_signal(application))
+                while not (application.ready or running.done()):
+                    await asyncio.wait([running], timeout=0.05)
+                if not running.done():
+                    typer.echo(welcome(urls[0], token, environment.broker.bootstrap))
+                    if not no_browser:
+                        open_page(link_to(urls[0], token), environment.folder)
+                await running
 
-            asyncio.run(_run(application, show))
+            asyncio.run(run())
             typer.echo("Stopping …")
     except KeyboardInterrupt:
         pass
     typer.echo("Stopped.")
-
-
-async def _run(application: Application, show: Callable[[], None]) -> None:
-    """Runs until a signal; calls ``show`` when the tables are ready."""
-    running = asyncio.create_task(run_until_signal(application))
-    while not (application.ready or running.done()):
-        await asyncio.wait([running], timeout=0.05)
-    if not running.done():
-        show()
-    await running

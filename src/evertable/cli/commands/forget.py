@@ -44,7 +44,8 @@ def forget(
     own = belongings(chosen, found.values(), topic_id(admin, state[0]) if state else "")
     control = OwnTopics(clusters.prefix, app, "").default_control
     elsewhere = []
-    if chosen.topics and clusters.are_separate and not any(each.uses(control) for each in found.values()):
+    is_shared = any(each.uses(control) for each in found.values())
+    if chosen.topics and not is_shared and clusters.own.is_another_cluster_than(clusters.control):
         there = topic_names(clusters.control.for_librdkafka(), timeout_s=TIMEOUT_S)
         elsewhere = [control] if control in there else []
     if not own:
