@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def is_alive(pid: int) -> bool:
-    """Returns whether a process runs; one that has ended and was not reaped does not."""
+    """Returns whether a process runs, and is no zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except FileNotFoundError:
@@ -14,6 +14,6 @@ def is_alive(pid: int) -> bool:
 
 
 def children(pid: int) -> list[int]:
-    """Lists the processes that a process has started and that still run."""
+    """Lists the running processes that a process has started."""
     tasks = Path(f"/proc/{pid}/task").iterdir()
     return [int(child) for task in tasks for child in (task / "children").read_text().split()]

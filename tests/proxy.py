@@ -25,7 +25,7 @@ class _Connection:
     client: asyncio.StreamWriter
     broker: asyncio.StreamWriter
     is_dropped: bool = False
-    """Bytes are still accepted on both ends, but forwarded to neither, and no end is told."""
+    """Bytes are still accepted on both ends, but forwarded to neither."""
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     def close(self) -> None:
@@ -55,16 +55,16 @@ class Proxy:
 
     @property
     def bootstrap(self) -> str:
-        """What clients put into ``bootstrap.servers``."""
+        """The value of clients' ``bootstrap.servers``."""
         return f"{HOST}:{self.port}"
 
     @property
     def connections(self) -> int:
-        """Connections that work."""
+        """The number of working connections."""
         return self._call(lambda: sum(not each.is_dropped for each in self._connections))
 
     def drop_established(self) -> int:
-        """Silently drops all connections there are, as a firewall does: no FIN, no RST. New ones work.
+        """Silently drops all connections, as a firewall does: no FIN, no RST. New ones work.
 
         Returns how many. They stay dropped after ``heal``, until a client gives up on them.
         """
@@ -78,12 +78,12 @@ class Proxy:
         return self._call(drop)
 
     def black_hole(self) -> int:
-        """The same, and bytes of new connections are not forwarded either, until ``heal``."""
+        """Drops all connections, and forwards nothing of new ones until ``heal``."""
         self._call(lambda: setattr(self, "_accepts", False))
         return self.drop_established()
 
     def heal(self) -> None:
-        """No latency, no limit, and new connections work."""
+        """Ends latency, limits and the black hole."""
 
         def heal() -> None:
             self.delay_ms, self.bytes_per_s, self._accepts = 0.0, 0.0, True

@@ -1,4 +1,4 @@
-"""Documents for developers name what is there, and packages and folders of tests import one another one way only."""
+"""Documents for developers are up to date, and packages and folders of tests import one way only."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PATHS = re.compile(r"\b(?:src|jvm|web|tests|scripts|benchmarks|examples|docs)/[\
 
 
 @pytest.mark.parametrize("path", sorted(set(PATHS.findall(ARCHITECTURE + CONTRIBUTING))))
-def test_every_path_is_there(path: str) -> None:
+def test_every_path_exists(path: str) -> None:
     assert (ROOT / path).exists()
 
 
@@ -36,7 +36,7 @@ def test_the_table_of_folders_is_the_folder_list() -> None:
     assert listed == {path.parent.name for path in SOURCE.glob("*/__init__.py")}
 
 
-def test_packages_import_one_way_only_as_the_picture_shows() -> None:
+def test_packages_import_one_way_only_as_drawn() -> None:
     drawn = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, check=False)
     assert drawn.returncode == 0, drawn.stderr
     assert drawn.stdout.strip() in ARCHITECTURE, f"put the output of {SCRIPT.name} into docs/ARCHITECTURE.md"

@@ -14,7 +14,7 @@ from evertable.secrets import MASK, SecretText, looks_secret
 
 
 def test_nested_and_dotted_are_the_same() -> None:
-    """Names are joined with dots, lists with commas, numbers and booleans become texts, nulls are not given."""
+    """Names are joined with dots, lists with commas; numbers and booleans become texts, nulls are dropped."""
     nested = {"a": {"b": {"c": 1}, "d": True}, "e.f": ["x", "y"], "g": 1.5, "h": None}
     assert Properties.parse(nested).reveal() == {"a.b.c": "1", "a.d": "true", "e.f": "x,y", "g": "1.5"}
 
@@ -28,16 +28,16 @@ def test_nested_and_dotted_are_the_same() -> None:
         ({"a": [["x"]]}, "must be one text, a number, true, false, or a list of those"),
     ],
 )
-def test_what_is_no_property(raw: object, message: str) -> None:
-    """Each is a problem of its own."""
+def test_invalid_properties(raw: object, message: str) -> None:
+    """Each is a separate problem."""
     with pytest.raises(ValueError, match="configuration") as refused:
         Properties.parse(raw)
     assert message in str(refused.value)
 
 
 @pytest.mark.parametrize("value", ["http://me:hunter2@proxy", "-----BEGIN PRIVATE KEY-----", 'x password="y"'])
-def test_values_that_give_themselves_away(value: str) -> None:
-    """Whatever they are called."""
+def test_values_that_look_like_secrets(value: str) -> None:
+    """Under any name."""
     assert looks_secret(value)
     assert Properties.of({"x": value}).masked() == {"x": MASK}
 

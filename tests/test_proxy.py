@@ -27,7 +27,7 @@ def connect(proxy: Proxy) -> socket.socket:
 
 
 def ask(connection: socket.socket, timeout_s: float = 30) -> bytes:
-    """Sends a request that every Kafka answers on any connection; TimeoutError without an answer."""
+    """Sends a request that Kafka answers on any connection; raises TimeoutError without an answer."""
     connection.settimeout(timeout_s)
     connection.sendall(API_VERSIONS)
     return connection.recv(65_536)
@@ -49,7 +49,7 @@ def test_a_dropped_connection_answers_nothing_and_a_new_one_works(proxy: Proxy) 
         assert ask(new)
 
 
-def test_latency_counts_for_each_direction(proxy: Proxy) -> None:
+def test_latency_applies_to_each_direction(proxy: Proxy) -> None:
     with connect(proxy) as connection:
         ask(connection)
         proxy.delay_ms = 100
@@ -60,7 +60,7 @@ def test_latency_counts_for_each_direction(proxy: Proxy) -> None:
     assert took >= 0.2  # a lower bound, which a busy machine cannot break
 
 
-def test_a_black_hole_takes_new_connections_too_until_it_is_healed(proxy: Proxy) -> None:
+def test_a_black_hole_swallows_new_connections_until_it_is_healed(proxy: Proxy) -> None:
     proxy.black_hole()
     with connect(proxy) as swallowed, pytest.raises(TimeoutError):
         ask(swallowed, timeout_s=1)

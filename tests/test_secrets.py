@@ -1,4 +1,4 @@
-"""Which names and values are taken for secrets."""
+"""Names and values that count as secrets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from evertable.secrets import suggests_secret
     ],
 )
 def test_names_that_suggest_a_secret(name: str) -> None:
-    """By a word in them, whatever the case and the separators."""
+    """By one of their words, in any case and with any separators."""
     assert suggests_secret(name)
 
 
@@ -43,5 +43,5 @@ def test_names_that_suggest_a_secret(name: str) -> None:
     ],
 )
 def test_names_that_do_not(name: str) -> None:
-    """Places and kinds of secrets are none themselves."""
+    """Places and kinds of secrets are not secret."""
     assert not suggests_secret(name)

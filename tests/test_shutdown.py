@@ -1,4 +1,4 @@
-"""The end of an app has one deadline, whatever has to be waited for."""
+"""The end of an app has one deadline, which all waits share."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from tests.waiting import wait_until
 from evertable.shutdown import Shutdown
 
 
-def test_before_the_end_everyone_has_the_time_they_want() -> None:
+def test_before_the_end_waits_are_not_limited() -> None:
     shutdown = Shutdown(within_s=1)
     assert not shutdown.begun
     assert [shutdown.left(most_s) for most_s in (0.5, 30)] == [0.5, 30]
 
 
-def test_from_its_beginning_on_all_share_what_is_left() -> None:
-    """However many wait, one after the other: together not longer than the deadline."""
+def test_from_its_beginning_on_waits_share_the_rest() -> None:
+    """Successive waits together do not exceed the deadline."""
     shutdown = Shutdown(within_s=0.2)
     shutdown.begin()
     assert shutdown.wait(0)
@@ -28,7 +28,7 @@ def test_from_its_beginning_on_all_share_what_is_left() -> None:
 
 
 def test_it_begins_once() -> None:
-    """Who presses Ctrl-C again does not get more time."""
+    """A second Ctrl-C does not extend it."""
     shutdown = Shutdown(within_s=0.05)
     shutdown.begin()
     wait_until(lambda: shutdown.left() == 0)

@@ -24,7 +24,7 @@ OWNER = """
 import os, signal, sys
 from evertable.broker import EmbeddedBroker
 broker = EmbeddedBroker().start()
-if sys.argv[1:] == ["fork"] and os.fork() == 0:  # a child that holds on to everything its parent had open
+if sys.argv[1:] == ["fork"] and os.fork() == 0:  # a child that inherits all open files
     signal.pause()
 print(broker.pid, broker.log_file, flush=True)
 signal.pause()
@@ -74,7 +74,7 @@ def test_start_on_a_running_broker_changes_nothing(broker: EmbeddedBroker) -> No
     assert (broker.pid, broker.bootstrap) == before
 
 
-def test_topics_are_not_created_by_asking_for_them(broker: EmbeddedBroker) -> None:
+def test_requesting_a_topic_does_not_create_it(broker: EmbeddedBroker) -> None:
     name = f"t-{uuid.uuid4()}"
     found = AdminClient({"bootstrap.servers": broker.bootstrap}).list_topics(name, timeout=30)
     assert found.topics[name].error is not None
@@ -99,9 +99,7 @@ def test_records_survive_a_crash_and_a_clean_stop(tmp_path: Path) -> None:
         assert read(broker, topic, 2) == [b"before the crash", b"before the stop"]
 
 
-def test_a_temporary_folder_outlives_a_broker_that_dies_by_itself_and_goes_with_stop(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_temporary_folder_is_deleted_by_stop_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     broker = EmbeddedBroker().start()
     [home] = tmp_path.iterdir()

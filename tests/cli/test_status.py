@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 
-import pytest
 from tests.cli.terminal import EVERTABLE, Terminal, result_of, start_evertable
 from tests.client.fake_orchestrator import FakeOrchestrator
 from tests.client.live_server import LiveServer
 from tests.waiting import wait_until
-
-
-@pytest.fixture
-def orchestrator() -> Iterator[FakeOrchestrator]:
-    made = FakeOrchestrator()
-    made.start()
-    yield made
-    made.stop()
 
 
 def test_status_in_a_pipe(orchestrator: FakeOrchestrator) -> None:

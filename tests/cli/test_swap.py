@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 
 import pytest
 from tests.cli.terminal import EVERTABLE, Terminal, result_of, start_evertable
@@ -11,14 +10,6 @@ from tests.client.fake_orchestrator import FakeOrchestrator
 from tests.waiting import wait_until
 
 from evertable.errors import ControlReadOnlyError
-
-
-@pytest.fixture
-def orchestrator() -> Iterator[FakeOrchestrator]:
-    made = FakeOrchestrator()
-    made.start()
-    yield made
-    made.stop()
 
 
 def test_a_swap(orchestrator: FakeOrchestrator) -> None:

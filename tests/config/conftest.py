@@ -1,4 +1,4 @@
-"""A small, right configuration, and ways to load a changed one."""
+"""A minimal configuration, and fixtures that load variants of it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def load_text(tmp_path_factory: pytest.TempPathFactory) -> Load:
 
 @pytest.fixture(scope="session")
 def problems(load_text: Load) -> Problems:
-    """The problems that loading a text ends with."""
+    """Returns the problems of a text."""
 
     def found(
         text: str = MINIMAL, env: Mapping[str, str] | None = None, files: Mapping[str, str] | None = None

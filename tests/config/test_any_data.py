@@ -61,7 +61,7 @@ def outcome(load_text: Load, text: str, env: dict[str, str]) -> tuple[Config | N
 
 @given(st.lists(st.tuples(places, values), max_size=4), st.dictionaries(variables, st.sampled_from(WORDS), max_size=2))
 def test_any_value_anywhere(load_text: Load, changes: list[tuple[tuple[str, ...], Any]], env: dict[str, str]) -> None:
-    """A right configuration with anything put anywhere; if it is accepted, it can also be shown."""
+    """A valid configuration with any value in any place; if it is accepted, it can be shown."""
     data = copy.deepcopy(RIGHT)
     for path, value in changes:
         put(data, path, value)

@@ -98,7 +98,7 @@ def test_properties_have_dots(load_text: Load, minimal: str, variable: str, writ
 
 
 def test_properties_with_capitals(load_text: Load, minimal: str) -> None:
-    """One that the file has is met in any case; another one is taken as it is written."""
+    """An existing property matches in any case; a new one keeps its spelling."""
     text = minimal + "engine: {spark: {spark.driver.extraJavaOptions: -Xss1m}}\n"
     env = {
         "EVERTABLE_ENGINE__SPARK__SPARK_DRIVER_EXTRAJAVAOPTIONS": "-Xss2m",
@@ -120,7 +120,7 @@ def test_a_value_is_data(load_text: Load, minimal: str) -> None:
 
 
 def test_an_empty_variable_counts_as_not_set(load_text: Load, minimal: str) -> None:
-    """As compose files and charts leave them."""
+    """Compose files and charts produce them."""
     assert load_text(minimal, {"EVERTABLE_APP": "", "EVERTABLE_NOWHERE__X": ""}).app == "demo"
 
 
@@ -152,6 +152,6 @@ def test_variables_that_mean_nothing_are_problems(problems: Problems, minimal: s
 
 
 def test_where_properties_live() -> None:
-    """Read off the models, so that a new section's properties have variables too."""
+    """The places are derived from the models, so that new sections have variables, too."""
     expected = [("kafka",), ("sources", "*", "kafka"), ("engine", "spark"), ("changelog", "kafka")]
     assert expected == PROPERTIES

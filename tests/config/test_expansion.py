@@ -37,7 +37,7 @@ def expanded(data: Data, folder: Path = Path()) -> tuple[Data, list[str]]:
     ],
 )
 def test_variables(text: str, value: str) -> None:
-    """As in a shell, once; what comes in is text and is not looked at again."""
+    """As in a shell, once: the value is not expanded again."""
     assert (value, []) == expanded(text)
 
 
@@ -48,12 +48,12 @@ def test_keys_are_not_expanded_and_every_value_is() -> None:
 
 
 @pytest.mark.parametrize("text", ["${", "${}", "${a b}", "${A:-${B}}", "${A:+x}", "${file:}"])
-def test_what_is_no_reference_is_a_problem(text: str) -> None:
-    """Half a reference is never passed on as it is."""
+def test_a_malformed_reference_is_a_problem(text: str) -> None:
+    """It is never passed on unchanged."""
     assert len(expanded({"x": text})[1]) >= 1
 
 
-def test_what_is_missing_is_a_problem(tmp_path: Path) -> None:
+def test_missing_values_are_problems(tmp_path: Path) -> None:
     """All of them at once, each with the path of its value."""
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     (tmp_path / "large").write_bytes(b"x" * (1 << 21))
@@ -80,7 +80,7 @@ def test_files(tmp_path: Path) -> None:
 
 
 def test_what_counts_as_a_secret(tmp_path: Path) -> None:
-    """Whatever a file gave, or a variable whose name suggests one, and the text around it; nothing else."""
+    """Values of files and of variables whose names suggest one, with the text around them; nothing else."""
     (tmp_path / "file").write_text("hunter2")
     data: Data = ["a ${file:file}", "${DB_PASSWORD}", "${API_TOKEN:-none}", "${HOST}", "plain"]
     result, _ = expanded(data, tmp_path)

@@ -65,7 +65,7 @@ def test_credentials_stay_with_their_cluster(load_text: Load, minimal: str) -> N
     assert (same.kafka, ()) == (same.changelog_kafka, same.warnings)
 
 
-def test_a_file_that_says_so_is_refused(problems: Problems, minimal: str, load_text: Load) -> None:
+def test_invalid_security_is_refused(problems: Problems, minimal: str, load_text: Load) -> None:
     """The problem is where it was written; a source that overrides it is judged by what is in effect."""
     text = minimal.replace('"localhost:9092"', '"localhost:9092", security.protocol: SSL, ssl.truststore.location: a')
     (message,) = problems(text)

@@ -15,14 +15,14 @@ Problems = Callable[..., tuple[str, ...]]
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    """The one that was asked for."""
+    """The error has the given path."""
     with pytest.raises(ConfigError) as refused:
         load(tmp_path / "none.yaml", {})
     assert (f"{tmp_path}/none.yaml: there is no such file",) == refused.value.problems
 
 
 def test_all_places_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where it was looked for, in order."""
+    """The error lists the searched places in order."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigError) as refused:
         load(None, {"HOME": f"{tmp_path}/home"})
@@ -32,7 +32,7 @@ def test_all_places_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_first_place_that_has_one_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, minimal: str) -> None:
-    """Here, then the user's folder; a variable that names one wins, and must be right."""
+    """The current folder, then the user's; a variable with a path comes first, and must be right."""
     monkeypatch.chdir(tmp_path)
     own = tmp_path / "xdg" / "evertable"
     own.mkdir(parents=True)
@@ -47,7 +47,7 @@ def test_the_first_place_that_has_one_counts(tmp_path: Path, monkeypatch: pytest
         load(None, env | {"EVERTABLE_CONFIG": f"{tmp_path}/none.yaml"})
 
 
-def test_the_environment_alone_may_say_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_alone_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a container without a file."""
     monkeypatch.chdir(tmp_path)
     env = {"EVERTABLE_KAFKA__BOOTSTRAP_SERVERS": "kafka:9092"}
@@ -85,7 +85,7 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
 
 
 def test_an_empty_file_lacks_what_is_required(problems: Problems) -> None:
-    """The two sections without a default."""
+    """These are the two sections without a default."""
     assert problems("") == ("kafka: is missing", "sources: is missing")
 
 

@@ -1,4 +1,4 @@
-"""What the sections hold, and whether they agree with each other."""
+"""The sections, and their consistency with each other."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_the_interval_depends_on_the_trigger(load_text: Load, problems: Problems
 
 
 def test_the_checkpoint_folder_is_relative_to_the_file(load_text: Load, minimal: str) -> None:
-    """A URI stays as it is."""
+    """A URI is unchanged."""
     config = load_text(minimal + "engine: {checkpoint_dir: state}\n")
     assert config.path is not None
     assert str(config.path.parent / "state") == config.engine.checkpoint_dir
@@ -163,8 +163,8 @@ def test_too_few_sources(problems: Problems) -> None:
     assert problems(kafka + one) == ("sources: at least two are needed, there is one (line 2)",)
 
 
-def test_columns_that_no_name_tells_apart(problems: Problems) -> None:
-    """For any join, since a control message may change it: here only asof's ``ts`` makes two of one name."""
+def test_columns_with_the_same_name(problems: Problems) -> None:
+    """All joins are checked, since a control message may change it: here only asof's ``ts`` is a duplicate."""
     text = """
 kafka: {bootstrap.servers: "localhost:9092"}
 sources:
@@ -178,7 +178,7 @@ sources:
 
 
 def test_all_problems_at_once(problems: Problems) -> None:
-    """Also those between sections, where another part is wrong."""
+    """Including those between sections, if another part is wrong."""
     text = """
 app: a/b
 kafka: {bootstrap.servers: localhost}
@@ -205,8 +205,8 @@ engine: {trigger: fast, interval_s: soon}
     assert sorted(expected) == sorted(problem.split(":")[0] for problem in problems(text))
 
 
-def test_a_home_that_is_nobodys(problems: Problems, minimal: str) -> None:
-    """A problem like any other."""
+def test_the_home_of_an_unknown_user(problems: Problems, minimal: str) -> None:
+    """It is a problem like any other."""
     message = problems(minimal + "engine: {checkpoint_dir: ~nobody-at-all/x}\n")
     assert message == ("engine.checkpoint_dir: there is no such user's folder (~) (line 5)",)
 
@@ -218,7 +218,7 @@ def test_terminals_are_safe(problems: Problems, minimal: str) -> None:
 
 
 def test_the_changelog_is_read_from_its_beginning(load_text: Load, minimal: str) -> None:
-    """An offset reset of its own means nothing there."""
+    """A separate offset reset has no effect there."""
     config = load_text(minimal + "changelog: {kafka: {auto.offset.reset: latest}}\n")
     message = "changelog.kafka.auto.offset.reset: is not used: a changelog is always read from its beginning"
     assert config.warnings == (message,)

@@ -24,7 +24,7 @@ def test_the_tables_are_up_to_date(page: str) -> None:
 
 
 def test_every_key_is_described() -> None:
-    """A key without a sentence would be a row without an answer."""
+    """No key is without a sentence."""
     assert [path for path, info in fields() if not info.description] == []
 
 

@@ -29,7 +29,7 @@ server:
 
 
 def test_what_is_shown(load_text: Load) -> None:
-    """Defaults, canonical spellings and what follows from elsewhere; nothing that has no effect; secrets masked."""
+    """Defaults, canonical spellings and derived values; nothing without effect; masked secrets."""
     expected = """\
 app: shop
 kafka:
@@ -110,7 +110,7 @@ logging:
 
 
 def test_what_is_shown_can_be_loaded(load_text: Load) -> None:
-    """And means the same, apart from the masks."""
+    """It has the same meaning, apart from the masks."""
     once = effective(load_text(EVERYTHING)).replace("  - '********'\n", "")
     assert once == effective(load_text(once))
 
@@ -127,7 +127,7 @@ plain = texts.filter(lambda text: "@" not in text and "password" not in text.low
     settings=st.dictionaries(st.sampled_from(["spark.a", "spark.b"]), plain),
 )
 def test_any_value_survives(load_text: Load, column: str, client: str, master: str, settings: dict[str, str]) -> None:
-    """Whatever a configuration holds, loading what is shown of it gives it again."""
+    """Loading the shown text returns the same configuration."""
     columns = {"k": "long", column: "string"}
     raw: dict[str, Any] = {
         "kafka": {"bootstrap.servers": "a:1", "client.id": client},

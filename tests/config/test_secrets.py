@@ -60,7 +60,7 @@ FORMS = ("${file:secret}", "${MY_SECRET}", "x${MY_SECRET}y", "${NONE_TOKEN:-" + 
 
 
 def everything_shown(load_text: Load, text: str, env: dict[str, str]) -> str:
-    """All that a person could see of a load, whether it succeeds or not."""
+    """Returns everything that a load shows, whether it succeeds or not."""
     try:
         config = load_text(text, env, {"secret": SECRET + "\n"})
     except ConfigError as error:
@@ -71,7 +71,7 @@ def everything_shown(load_text: Load, text: str, env: dict[str, str]) -> str:
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("place", RIGHT)
 def test_wherever_it_is_put(load_text: Load, place: str, form: str) -> None:
-    """In every value, also where it makes no sense and is a problem."""
+    """In every value, even in an invalid one."""
     quoted = form.replace("[", '["').replace("]", '"]') if form.startswith("[") else f'"{form}"'
     message = everything_shown(load_text, TEMPLATE.format_map(RIGHT | {place: quoted}), {"MY_SECRET": SECRET})
     assert SECRET not in message
@@ -79,7 +79,7 @@ def test_wherever_it_is_put(load_text: Load, place: str, form: str) -> None:
 
 @given(st.sets(st.sampled_from(list(RIGHT))), st.sets(st.sampled_from(list(RIGHT))), st.sampled_from(FORMS[:3]))
 def test_whatever_else_is_wrong(load_text: Load, secret: set[str], wrong: set[str], form: str) -> None:
-    """Several at once, beside values that are simply wrong."""
+    """Several problems at once, with and without secrets."""
     values = RIGHT | dict.fromkeys(wrong, '"?!"') | dict.fromkeys(secret, f'"{form}"')
     assert SECRET not in everything_shown(load_text, TEMPLATE.format_map(values), {"MY_SECRET": SECRET})
 
@@ -127,7 +127,7 @@ def test_a_short_secret_is_hidden_where_it_is_wrong(load_text: Load) -> None:
 @pytest.mark.parametrize("token", [SECRET, f"{SECRET} two", f"[{SECRET}]", f"{{{SECRET}: x}}", f"'{SECRET}\u00e9'"])
 @pytest.mark.parametrize("variable", ["", "EVERTABLE_TOKEN", "EVERTABLE_SERVER__TOKEN"])
 def test_a_token_in_the_clear(load_text: Load, token: str, variable: str) -> None:
-    """Wherever it stands, right or wrong, and beside a host that needs one."""
+    """Wherever it is, valid or not, and with a host that requires one."""
     for host in ("localhost", "0.0.0.0", "no/host"):  # noqa: S104
         written = RIGHT | {"host": host} | ({"token": "null"} if variable else {"token": token})
         env = {variable: token} if variable else {}
@@ -136,7 +136,7 @@ def test_a_token_in_the_clear(load_text: Load, token: str, variable: str) -> Non
 
 
 def test_a_secret_in_the_file_itself_is_a_warning(load_text: Callable[..., Config], minimal: str) -> None:
-    """From the environment or another file it is none."""
+    """One from the environment or another file is not."""
     message = "is a secret in the file itself; write ${VAR} or ${file:path} instead"
     login = "security.protocol: SASL_SSL, sasl.mechanism: PLAIN, sasl.username: me, sasl.password: %s"
     text = minimal.replace('"localhost:9092"', f'"localhost:9092", {login}')

@@ -115,7 +115,7 @@ def test_problems_of_tables(problems: Problems, minimal: str, written: str, prob
 
 
 def test_more_problems_of_tables(problems: Problems, minimal: str) -> None:
-    """All at once, and those of one key leave the others to be judged."""
+    """All are reported at once."""
     found = problems(f"{minimal}tables: {{users: a/b, accounts: generations, nobody: x}}\nserver: {{port: x}}\n")
     assert sorted(one.split(":")[0] for one in found) == [
         "server.port",
@@ -129,7 +129,7 @@ def test_more_problems_of_tables(problems: Problems, minimal: str) -> None:
 
 
 def test_a_host_for_everybody_with_a_token(load_text: Load, minimal: str) -> None:
-    """Is fine, wherever the token comes from; a short one is worth a sentence that does not show it."""
+    """It is valid, wherever the token comes from; a short one causes a warning without the token."""
     config = load_text(minimal + "server: {host: 0.0.0.0}\n", {"EVERTABLE_TOKEN": "a-token-that-nobody-guesses"})
     assert (config.server.host, config.warnings) == ("0.0.0.0", ())  # noqa: S104
     config = load_text(minimal + "server: {host: '::', token: short}\n")
@@ -137,7 +137,7 @@ def test_a_host_for_everybody_with_a_token(load_text: Load, minimal: str) -> Non
 
 
 def test_certificates_are_relative_to_the_file(load_text: Load, minimal: str) -> None:
-    """As every path of the configuration."""
+    """Like every path of the configuration."""
     config = load_text(minimal + "server: {tls: {certificate: tls/c.pem, key: /k.pem}}\n")
     assert config.path is not None
     assert config.server.tls is not None
@@ -161,7 +161,7 @@ def test_certificates_are_relative_to_the_file(load_text: Load, minimal: str) ->
     ],
 )
 def test_loopback(host: str, loopback: bool) -> None:
-    """Names other than localhost are not looked up."""
+    """Names other than localhost are not resolved."""
     assert is_loopback(host) == loopback
 
 

@@ -49,7 +49,7 @@ zones = st.integers(-23 * 60, 23 * 60).map(lambda minutes: timezone(timedelta(mi
 
 
 @given(st.datetimes(datetime(1971, 1, 1), datetime(9998, 1, 1), timezones=zones))
-def test_a_start_is_read_as_it_is_written(at: datetime) -> None:
+def test_a_start_survives_writing_and_parsing(at: datetime) -> None:
     """Its text means the same time, and the milliseconds are the first ones not before it."""
     start = Start.parse(at.isoformat())
     assert start == Start.parse(str(start))

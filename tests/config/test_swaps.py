@@ -81,7 +81,7 @@ def test_without_a_control_topic_its_name_is_free(load_text: Load, minimal: str)
         ("control: {topic: evertable.demo.control}\n", "evertable.demo.control"),
     ],
 )
-def test_each_app_has_a_control_topic_of_its_own(load_text: Load, minimal: str, written: str, topic: str) -> None:
+def test_each_app_has_its_own_control_topic(load_text: Load, minimal: str, written: str, topic: str) -> None:
     """Unless another one is configured."""
     assert load_text(minimal + written).control.topic == topic
 
@@ -128,15 +128,15 @@ def test_a_source_that_is_not_joined_keeps_its_topic(load_text: Load, minimal: s
         ("evertable.demo.control", "sources.users.topic: 'evertable.demo.control' is the control topic"),
     ],
 )
-def test_what_a_file_may_not_say_a_wiring_may_not(load_text: Load, topic: str, problem: str) -> None:
+def test_a_wiring_is_checked_like_a_file(load_text: Load, topic: str, problem: str) -> None:
     with pytest.raises(ConfigError) as refused:
         load_text().rewired(Wiring(topic, "accounts_v1", JoinType.LEFT))
     assert [one.startswith(problem) for one in refused.value.problems] == [True], refused.value.problems
 
 
 @pytest.mark.parametrize("join", JoinType)
-def test_no_join_makes_columns_clash_that_loading_let_through(load_text: Load, minimal: str, join: JoinType) -> None:
-    """Loading looks at every join, as any may be swapped to."""
+def test_no_join_has_duplicate_columns_after_loading(load_text: Load, minimal: str, join: JoinType) -> None:
+    """Loading checks every join, as a swap may change it."""
     text = minimal.replace("name: string", "name: string, ts: long, balance: long")
     assert load_text(text).rewired(Wiring("u", "a", join)).join.type == join
 

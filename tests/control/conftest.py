@@ -1,4 +1,4 @@
-"""Real control topics, and a broker that may be killed and forbids what it is told to."""
+"""Real control topics, and a broker that tests may kill and whose rights they change."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def kafka(broker: EmbeddedBroker) -> KafkaProperties:
 
 @pytest.fixture(scope="package")
 def own_broker() -> Iterator[EmbeddedBroker]:
-    """A broker that may be killed, makes no secret of who may what, and creates topics that a careless client names."""
+    """A broker that may be killed, has an authorizer, and creates missing topics automatically."""
     with EmbeddedBroker(
         properties={
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -54,7 +54,7 @@ def own_broker() -> Iterator[EmbeddedBroker]:
 
 
 def allow_only(broker: EmbeddedBroker, topic: str, *operations: AclOperation) -> None:
-    """From now on nobody may do anything else with the topic, such as write to it or make it."""
+    """Forbids everything else with the topic, such as writing to it or creating it."""
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
     rules = [_rule(ResourceType.TOPIC, topic, operation) for operation in operations]
     rules.append(_rule(ResourceType.BROKER, "kafka-cluster", AclOperation.CREATE, AclPermissionType.DENY))

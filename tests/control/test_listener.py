@@ -161,7 +161,7 @@ def test_a_recreated_topic(
         delivered.wait(b"a", b"b", b"c")
         admin.delete_topics([topic.name])[topic.name].result()
         wait_until(topic.ensure)
-        produce_to(broker.bootstrap)(topic.name, again)  # a producer of its own, that never knew the first one
+        produce_to(broker.bootstrap)(topic.name, again)  # a new producer, which does not know the first topic
         delivered.wait(b"a", b"b", b"c", *again)
         produce_to(broker.bootstrap)(topic.name, [b"last"])
         delivered.wait(b"a", b"b", b"c", *again, b"last")

@@ -1,4 +1,4 @@
-"""What control messages mean: every rule of docs/CONTROL.md."""
+"""The rules of docs/CONTROL.md for control messages."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def rejected(value: str | bytes | None) -> Rejected:
         (' {"usersTopic": "\\u0078"} ', Wiring("x", "accounts_v1", JoinType.LEFT)),
     ],
 )
-def test_a_message_changes_what_it_names(message: str | dict[str, Any], wiring: Wiring) -> None:
-    """Any subset of the keys; blanks around values do not count, of duplicate keys the last does."""
+def test_a_message_changes_the_keys_that_it_has(message: str | dict[str, Any], wiring: Wiring) -> None:
+    """Any subset of the keys; blanks around values are ignored, the last of duplicate keys counts."""
     resolution = resolved(message)
     assert (resolution.wiring, resolution.changed, resolution.warnings) == (wiring, True, ())
 
@@ -79,7 +79,7 @@ def test_a_message_changes_what_it_names(message: str | dict[str, Any], wiring: 
         {"usersTopic": " users_v1 ", "accountsTopic": "accounts_v1", "joinType": "LEFT_OUTER"},
     ],
 )
-def test_empty_null_and_the_same_leave_it_as_it_is(message: dict[str, Any]) -> None:
+def test_empty_null_and_equal_values_change_nothing(message: dict[str, Any]) -> None:
     resolution = resolved(message)
     assert (resolution.wiring, resolution.changed) == (WANTED, False)
 
@@ -145,14 +145,14 @@ DEEP = "[" * 100_000 + "]" * 100_000
     ids=lambda given: str(given)[:30],
 )
 def test_rejections(value: str | bytes | None, condition: str, sentence: str) -> None:
-    """A value with a condition and a sentence that can be printed anywhere."""
+    """Each has a condition and a sentence that is safe to print."""
     resolution = rejected(value)
     assert (resolution.condition, resolution.sentence[: len(sentence)]) == (condition, sentence)
     assert resolution.sentence.isprintable()
 
 
-def test_what_was_given_is_shown_as_it_was_sent() -> None:
-    """Trimmed and not made canonical; empty differs from nothing; what is no text is JSON."""
+def test_values_are_shown_as_they_were_sent() -> None:
+    """Trimmed, but not canonical; empty differs from missing; other types are shown as JSON."""
     assert resolved({"usersTopic": " x ", "joinType": "LEFT Join"}).given == {
         "usersTopic": "x",
         "accountsTopic": None,
@@ -171,8 +171,8 @@ def test_what_was_given_is_shown_as_it_was_sent() -> None:
     assert rejected("no JSON").given == {"usersTopic": None, "accountsTopic": None, "joinType": None}
 
 
-def test_much_is_cut() -> None:
-    """A message of a megabyte does not make a row, a sentence or a warning of one."""
+def test_long_values_are_truncated() -> None:
+    """A message of a megabyte makes no row, sentence or warning of that size."""
     much = "y z" * 400_000
     resolution = rejected(json.dumps({"joinType": much, "usersTopic": [much]}))
     assert [len(text or "") for text in resolution.given.values()] == [MAX_SHOWN + 1, 0, MAX_SHOWN + 1]
@@ -184,7 +184,7 @@ def test_much_is_cut() -> None:
     assert warnings[-1] == "991 more keys are unknown and have no effect"
 
 
-def test_a_message_may_insist() -> None:
+def test_a_message_may_be_forced() -> None:
     assert not resolved({"joinType": "inner"}).force
     assert not resolved({"joinType": "inner", "force": None}).force
     assert resolved({"joinType": "inner", "force": True}).force
@@ -206,7 +206,7 @@ def test_unknown_keys_are_warnings() -> None:
 
 
 def test_keys_are_named_after_the_sources() -> None:
-    """The two that are joined, whatever their order; without a control topic no name is its."""
+    """The keys are those of the two joined sources, in any order."""
     keys = keys_of(config("orders", "items", "people", join={"left": "people", "right": "orders"}))
     assert keys.names == ("peopleTopic", "ordersTopic", "joinType")
     resolution = resolve(b'{"peopleTopic": "p", "itemsTopic": "i"}', WANTED, keys)
@@ -217,7 +217,7 @@ def test_keys_are_named_after_the_sources() -> None:
 
 
 def test_a_message_for_a_wiring() -> None:
-    """As rollback writes it: it leads there from anywhere."""
+    """A rollback writes such a message, which leads to the wiring from any other."""
     wiring = Wiring("a", "b", JoinType.ASOF)
     message = KEYS.message(wiring)
     assert message == {"usersTopic": "a", "accountsTopic": "b", "joinType": "asof"}
@@ -225,7 +225,7 @@ def test_a_message_for_a_wiring() -> None:
 
 
 def test_folding() -> None:
-    """In the order of time, then partition, then offset; what is rejected is left out."""
+    """In the order of time, partition and offset, without rejected ones."""
     messages = [
         ControlMessage(1, 7, 20, b'{"joinType": "asof"}'),
         ControlMessage(0, 9, 10, b'{"usersTopic": "u1"}'),
@@ -256,7 +256,7 @@ def test_folding() -> None:
     ]
 
 
-def test_nothing_folds_to_what_was_wanted() -> None:
+def test_folding_no_message_changes_nothing() -> None:
     folded = fold([], WANTED, KEYS)
     assert (folded.wiring, folded.resolutions) == (WANTED, ())
 
@@ -290,8 +290,8 @@ wirings = st.builds(Wiring, st.just("a") | st.just("b"), st.just("b"), st.sample
 
 @settings(max_examples=500)
 @given(values, wirings)
-def test_whatever_comes(value: bytes | None, wanted: Wiring) -> None:
-    """Any bytes are resolved or rejected, and all that is said of them is text; a second time changes nothing."""
+def test_any_message_is_resolved_or_rejected(value: bytes | None, wanted: Wiring) -> None:
+    """Its descriptions are texts; applied a second time it changes nothing."""
     resolution = resolve(value, wanted, KEYS)
     said = [text for text in resolution.given.values() if text is not None]
     assert tuple(resolution.given) == KEYS.names
@@ -309,7 +309,7 @@ def test_whatever_comes(value: bytes | None, wanted: Wiring) -> None:
 
 @given(st.lists(st.builds(ControlMessage, st.integers(0, 2), st.integers(0, 9), st.integers(0, 3), values)), wirings)
 def test_folding_is_resolving_one_by_one(messages: list[ControlMessage], wanted: Wiring) -> None:
-    """And half of the messages, then the other half, lead to where all of them lead."""
+    """The same holds for half of the messages, then the other half."""
     whole = fold(messages, wanted, KEYS)
     assert len(whole.resolutions) == len(messages)
     ordered = [message for message, _ in whole.resolutions]
@@ -321,7 +321,7 @@ def test_folding_is_resolving_one_by_one(messages: list[ControlMessage], wanted:
 
 
 def test_the_document_names_every_condition() -> None:
-    """docs/CONTROL.md, and nothing that is not there."""
+    """docs/CONTROL.md lists exactly these."""
     page = (Path(__file__).parents[2] / "docs" / "CONTROL.md").read_text()
     table = page.split("| rejected because |")[1].split("\n\n")[0]
     assert {name for row in table.splitlines()[2:] for name in row.split("|")[1].split("`")[1::2]} == set(Condition)

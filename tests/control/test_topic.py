@@ -25,8 +25,8 @@ def places(messages: list[ControlMessage]) -> list[tuple[int, int]]:
     return [(message.partition, message.offset) for message in messages]
 
 
-def test_a_missing_topic_is_made(broker: EmbeddedBroker, admin: AdminClient) -> None:
-    """With one partition and for ever; the next time it is there."""
+def test_a_missing_topic_is_created(broker: EmbeddedBroker, admin: AdminClient) -> None:
+    """It has one partition and unlimited retention; the second time it exists."""
     topic = control_topic(broker, f"c-{uuid.uuid4()}")
     assert topic.ensure()
     assert topic.describe().partitions == (0,)
@@ -36,7 +36,7 @@ def test_a_missing_topic_is_made(broker: EmbeddedBroker, admin: AdminClient) -> 
     assert admin.describe_configs([asked])[asked].result()["retention.ms"].value == "-1"
 
 
-def test_a_missing_topic_that_is_not_to_be_made(own_broker: EmbeddedBroker) -> None:
+def test_a_missing_topic_that_is_not_to_be_created(own_broker: EmbeddedBroker) -> None:
     """It is reported, and not created by the request, even by a broker that creates topics."""
     topic = control_topic(own_broker, f"c-{uuid.uuid4()}")
     for _ in range(3):
@@ -46,8 +46,8 @@ def test_a_missing_topic_that_is_not_to_be_made(own_broker: EmbeddedBroker) -> N
             topic.read_all({})
 
 
-def test_a_topic_that_may_not_be_made(own_broker: EmbeddedBroker) -> None:
-    """The caller is told what to do, and tries again."""
+def test_a_topic_that_may_not_be_created(own_broker: EmbeddedBroker) -> None:
+    """The error has a remedy, and the caller may retry."""
     topic = control_topic(own_broker, f"c-{uuid.uuid4()}")
     allow_only(own_broker, topic.name, AclOperation.DESCRIBE)
     with pytest.raises(KafkaUnreachableError) as refused:
@@ -64,7 +64,7 @@ def test_without_a_broker() -> None:
             call()
 
 
-def test_all_that_is_there(broker: EmbeddedBroker, new_topic: NewTopic, produce: Produce) -> None:
+def test_all_messages_are_read(broker: EmbeddedBroker, new_topic: NewTopic, produce: Produce) -> None:
     """All messages are read from the given offsets on, also tombstones and arbitrary bytes."""
     topic = control_topic(broker, new_topic())
     assert topic.read_all({}) == []

@@ -21,7 +21,7 @@ NewTopic = Callable[..., str]
 
 
 def test_a_message_and_its_place(broker: EmbeddedBroker, new_topic: NewTopic) -> None:
-    """Always in the first partition, one behind the other, and read as it was written."""
+    """Messages are in the first partition, in order, and read as written."""
     topic = control_topic(broker, new_topic(partitions=3))
     writer = Writer(topic)
     messages: list[dict[str, object]] = [
@@ -132,7 +132,7 @@ def test_the_broker_is_killed(own_broker: EmbeddedBroker) -> None:
 
 
 def test_properties_of_other_clients_do_no_harm(broker: EmbeddedBroker, new_topic: NewTopic) -> None:
-    """The one ``kafka`` section also holds what only a consumer understands, and what would weaken the writing."""
+    """The ``kafka`` section may have properties of consumers, and some that would weaken the writer."""
     kafka = KafkaProperties.of(
         {**properties(broker).reveal(), "max.poll.records": "7", "acks": "0", "enable.idempotence": "false"}
     )

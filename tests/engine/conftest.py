@@ -49,7 +49,7 @@ def new_generation(
     tmp_path: Path,
     _numbers: Iterator[int],
 ) -> NewGeneration:
-    """Makes a generation with topics of its own: ``with new_generation(JoinType.LEFT) as generation: …``."""
+    """Makes a generation with its own topics: ``with new_generation(JoinType.LEFT) as generation: …``."""
 
     def make(join: JoinType, trigger: str = "realtime", partitions: int = 3, **settings: Any) -> Generation:
         left, right = settings.pop("topics", None) or (new_topic(partitions), new_topic(partitions))

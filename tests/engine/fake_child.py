@@ -1,4 +1,4 @@
-"""A child process that speaks the engine's protocol and misbehaves as its arguments say; it has no Spark."""
+"""A child process without Spark, which speaks the engine's protocol and misbehaves on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a real generation's changelog must come to, by the reference."""
+"""The expected outcome of a real generation's changelog, by the reference."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evertable.config import JoinType
 
 
 def packed(count: int, number: int) -> list[Sent]:
-    """Puts many histories into one stream, told apart by the prefix of their keys."""
+    """Merges many histories into one stream; prefixes keep their keys apart."""
     together = histories.packed(histories.sampled(count, number))
     return [Sent(sent.side, sent.value, sent.partition, sent.timestamp) for sent in together]
 

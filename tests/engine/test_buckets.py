@@ -1,4 +1,4 @@
-"""Buckets: a key's rows meet whatever number of shuffle partitions a session has, now or later."""
+"""Buckets: rows of a key meet for any number of shuffle partitions of a session, now or later."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def rows(side: Side) -> list[Sent]:
     return [Sent(side, f'{{"userId": "u{i}"}}'.encode(), i % 3) for i in range(KEYS)]
 
 
-def test_a_query_goes_on_in_a_session_of_other_shuffle_partitions(
+def test_a_query_continues_in_a_session_with_other_shuffle_partitions(
     new_generation: NewGeneration, tmp_path: Path
 ) -> None:
-    """Its checkpoint says how many it has; taken from the session, a key's rows would no longer meet."""
+    """The number is in its checkpoint; with the session's, rows of a key would no longer meet."""
     generation = new_generation(JoinType.INNER)
     with with_partitions(3, tmp_path / "first.log") as engine:
         generation.engine = engine

@@ -13,18 +13,18 @@ from evertable.engine.committed import committed_ends, committed_in_checkpoint
 SPEC = replace(spec(), left=replace(spec().left, topic="l"), right=replace(spec().right, topic="r"))
 
 
-def test_the_sides_are_told_apart_by_their_topics() -> None:
-    """Spark lists sources in an order of its own, as text or parsed, and a source without records as nothing."""
+def test_sides_are_distinguished_by_their_topics() -> None:
+    """Spark lists sources in any order, as text or parsed, and a source without records as null."""
     assert committed_ends(SPEC, ['{"r":{"0":3}}', {"l": {"0": 1, "1": 2}}]) == ({0: 1, 1: 2}, {0: 3})
     assert committed_ends(SPEC, [None, '{"r":{"0":3}}']) == ({}, {0: 3})
 
 
-def test_where_both_sides_read_one_topic_the_one_that_is_behind_counts() -> None:
+def test_with_one_topic_for_both_sides_the_lower_offset_counts() -> None:
     one = replace(SPEC, right=SPEC.left)
     assert committed_ends(one, [{"l": {"0": 7, "1": 2}}, {"l": {"0": 5, "1": 9}}]) == ({0: 5, 1: 2}, {0: 5, 1: 2})
 
 
-def test_an_epoch_that_was_begun_and_not_committed_does_not_count(tmp_path: Path) -> None:
+def test_an_uncommitted_epoch_does_not_count(tmp_path: Path) -> None:
     """Nor do the files that Hadoop keeps beside each one."""
     for name in ("commits/9", "commits/10", "commits/.11.crc"):
         write(tmp_path / name, "v1\n{}")

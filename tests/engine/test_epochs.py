@@ -52,7 +52,7 @@ def test_the_first_epoch_ends_with_what_the_topics_held(
         assert len(commits(engine_events, generation)) == 1
 
 
-def test_a_query_that_is_resumed_commits_what_came_meanwhile_and_goes_on(
+def test_a_resumed_query_commits_new_records_and_continues(
     engine_events: list[EngineEvent], new_generation: NewGeneration
 ) -> None:
     """If nothing arrived, its first epoch is empty, and there is no second empty one."""

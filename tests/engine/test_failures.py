@@ -18,13 +18,13 @@ JOB = "Job aborted due to stage failure: Task 5 in stage 6.0 failed 1 times, mos
         ("org.apache.kafka.common.errors.RecordTooLargeException: 3000000 bytes", "RECORD_TOO_LARGE"),
     ],
 )
-def test_what_a_retry_cannot_fix_is_final(text: str, condition: str) -> None:
+def test_failures_that_a_retry_cannot_fix_are_final(text: str, condition: str) -> None:
     failure = classify(text)
     assert (failure.condition, failure.retriable) == (condition, False)
 
 
 @pytest.mark.parametrize("text", ["", "java.net.ConnectException", "org.apache.kafka.common.errors.TimeoutException"])
-def test_anything_else_is_tried_again(text: str) -> None:
+def test_other_failures_are_retried(text: str) -> None:
     assert classify(text).retriable
     assert classify(text).condition == "QUERY_FAILED"
 

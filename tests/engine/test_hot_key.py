@@ -60,7 +60,7 @@ def test_thousands_of_rows_of_one_key_in_any_order(new_generation: NewGeneration
 
 @pytest.mark.parametrize("many", [2 * MAX_MATCHES - 1, 2 * MAX_MATCHES, 2 * MAX_MATCHES + 1, 9 * MAX_MATCHES])
 def test_many_matches_come_in_bounded_chunks_before_their_row(new_generation: NewGeneration, many: int) -> None:
-    """Who has seen the row has seen its matches, so that a generation is not called caught up without them."""
+    """A reader that has the row has its matches, so that a generation without them is not caught up."""
     with new_generation(JoinType.INNER, partitions=1) as generation:
         generation.send([Sent(Side.LEFT, b'{"userId": "hot"}')] * many)
         generation.start().read()

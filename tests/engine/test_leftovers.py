@@ -1,4 +1,4 @@
-"""Spark's JVM keeps nothing of an ended query, or a hundred swaps would leak a hundred of each."""
+"""Spark's JVM releases all resources of an ended query; otherwise each swap would leak some."""
 
 from __future__ import annotations
 

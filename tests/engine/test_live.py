@@ -37,13 +37,13 @@ def account(number: int, balance: float) -> Sent:
 def following(generation: Generation, feed: Feed) -> Iterator[None]:
     """Runs the query and passes its commits to the feed."""
 
-    def tell(event: EngineEvent) -> None:
+    def forward(event: EngineEvent) -> None:
         if isinstance(event, EpochCommitted) and event.generation == generation.number:
             ends = (event.left, event.right)
             committed = {(side, partition): end for side in Side for partition, end in ends[side].items()}
             feed.committed(committed, changelog_end(generation.config, generation.built.spec.changelog_topic).ends)
 
-    generation.engine.listen(tell)
+    generation.engine.listen(forward)
     generation.engine.start(generation.built.spec)
     yield
     generation.engine.listen(None)

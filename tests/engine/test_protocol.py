@@ -27,7 +27,7 @@ events = st.one_of(
 
 
 @given(events)
-def test_an_event_is_one_line_and_comes_back_as_it_was(event: protocol.EngineEvent) -> None:
+def test_an_event_is_one_line_and_survives_parsing(event: protocol.EngineEvent) -> None:
     line = protocol.encode(event)
     assert line.count(b"\n") == 1
     assert protocol.decode(line) == event
@@ -36,12 +36,12 @@ def test_an_event_is_one_line_and_comes_back_as_it_was(event: protocol.EngineEve
 @pytest.mark.parametrize(
     "line", [b"", b"\n", b"WARN something\n", b"[]\n", b'{"event": "unknown"}\n', b'{"event": 1}\n']
 )
-def test_what_is_no_event_is_a_value_error(line: bytes) -> None:
+def test_other_lines_are_a_value_error(line: bytes) -> None:
     with pytest.raises(ValueError, match="no event"):
         protocol.decode(line)
 
 
-def test_a_spec_comes_back_as_it_was() -> None:
+def test_a_spec_survives_encoding() -> None:
     line = protocol.command("start", spec=to_wire(spec()))
     assert from_wire(orjson.loads(line)["spec"]) == spec()
 

@@ -1,4 +1,4 @@
-"""What topics may look like: transactions, wild timestamps, offsets far from zero, brokers that create topics."""
+"""Unusual topics: transactions, extreme timestamps, offsets far from zero, automatic creation."""
 
 from __future__ import annotations
 

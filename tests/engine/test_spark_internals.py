@@ -1,6 +1,6 @@
 """Spark, pyspark and py4j still have every non-public symbol that ``engine/spark_internals.py`` uses.
 
-These tests start no Spark. On an upgrade of pyspark they fail first, and their names say which symbol is gone.
+These tests start no Spark. On an upgrade of pyspark they fail first, and name the missing symbol.
 """
 
 from __future__ import annotations

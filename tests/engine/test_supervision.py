@@ -24,7 +24,7 @@ from evertable.errors import EngineError, NotEnoughSlotsError, QueryFailedError
 
 
 class Supervised:
-    """An engine with a fake child, and its events; counts how often it asked for new delays."""
+    """An engine with a fake child, and its events; counts requests for new delays."""
 
     def __init__(self, log: Path, *habits: str, delay_s: float = 0.01, master: str = "local[*]") -> None:
         self.events: list[EngineEvent] = []
@@ -77,7 +77,7 @@ def test_a_log_that_cannot_be_written_is_reported_at_once(tmp_path: Path) -> Non
         Engine(EngineSettings(log=tmp_path / "no-such-folder" / "log")).open()
 
 
-def test_one_that_is_closed_before_it_is_open_does_not_wait(supervise: Callable[..., Supervised]) -> None:
+def test_closing_before_opening_does_not_wait(supervise: Callable[..., Supervised]) -> None:
     engine = supervise().engine
     engine.close()
     with pytest.raises(EngineError, match="Spark did not start: it was closed while it was starting"):
@@ -102,7 +102,7 @@ def test_delays_are_reset_only_after_a_healthy_run(supervise: Callable[..., Supe
     assert supervised.delays_given == 1
 
 
-def test_a_restarted_query_that_fails_to_start_is_started_again(supervise: Callable[..., Supervised]) -> None:
+def test_a_restarted_query_that_fails_to_start_is_retried(supervise: Callable[..., Supervised]) -> None:
     """The caller that restarts a stalled query does not wait for the start."""
     supervised = supervise("fails-second-start")
     supervised.engine.open()
@@ -145,7 +145,7 @@ def test_a_child_that_dies_of_a_stop_has_stopped(supervise: Callable[..., Superv
 
 
 class Starting:
-    """A start on a thread of its own, and the error it ended with."""
+    """A start on a separate thread, and its error."""
 
     def __init__(self, supervised: Supervised) -> None:
         self._supervised = supervised
@@ -221,7 +221,7 @@ def test_a_rejected_start_is_not_retried(supervise: Callable[..., Supervised]) -
     assert supervised.engine.running == frozenset()
 
 
-def test_a_failure_that_may_pass_is_tried_again_until_stopped(supervise: Callable[..., Supervised]) -> None:
+def test_a_temporary_failure_is_retried_until_stopped(supervise: Callable[..., Supervised]) -> None:
     supervised = supervise("fails-later")
     supervised.engine.open()
     supervised.engine.start(spec())

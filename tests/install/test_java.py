@@ -47,7 +47,7 @@ def test_path_is_searched_without_java_home(monkeypatch: pytest.MonkeyPatch, tmp
     assert find_java() == Java(executable, tmp_path / "on-path", 17)
 
 
-def test_home_is_what_java_says_and_not_where_the_link_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_java_itself_reports_its_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     fake_java(tmp_path / "real", "25")
     link = tmp_path / "bin" / "java"
     link.parent.mkdir()

@@ -44,7 +44,7 @@ def refusals(given: Texts) -> list[str]:
 @pytest.mark.parametrize(("mechanism", "module"), [("PLAIN", PLAIN_MODULE), ("SCRAM-SHA-512", SCRAM_MODULE)])
 @pytest.mark.parametrize("spelled", ["sasl.mechanism", "sasl.mechanisms"])
 def test_a_name_and_a_password(spelled: str, mechanism: str, module: str) -> None:
-    """librdkafka takes them as they are; Java gets a login module."""
+    """librdkafka gets them unchanged; Java gets a login module."""
     java, librdkafka = both({"security.protocol": "sasl_ssl", **LOGIN, spelled: mechanism.lower()})
     shared = SASL | {"sasl.mechanism": mechanism}
     assert shared | {"sasl.jaas.config": f'{module} required username="me" password="pw";'} == java
@@ -52,7 +52,7 @@ def test_a_name_and_a_password(spelled: str, mechanism: str, module: str) -> Non
 
 
 def test_a_login_module() -> None:
-    """Java takes it as it is; librdkafka gets the name and the password in it."""
+    """Java gets it unchanged; librdkafka gets its name and password."""
     text = f"{PLAIN_MODULE} required\n  serviceName=kafka username='it''s' password=\"a\\\"b\\\\\";"
     login = parse(text)
     assert login == Login(PLAIN_MODULE, {"serviceName": "kafka", "username": "it", "password": 'a"b\\'})
@@ -71,7 +71,7 @@ def test_any_password_survives(username: str, password: str) -> None:
     assert "\r" not in text
 
 
-def test_client_credentials_as_people_have_them_in_working_files() -> None:
+def test_client_credentials_of_existing_files() -> None:
     """Java's spellings and librdkafka's in one section, the old package included; each client gets its own."""
     given = {
         "security.protocol": "SASL_SSL",
@@ -157,8 +157,8 @@ def test_extensions_in_one_text_or_one_by_one(extensions: str | None) -> None:
     assert not any(name.startswith(family) for name in java)
 
 
-def test_librdkafka_takes_what_it_is_given() -> None:
-    """The real client, which refuses what it does not know."""
+def test_librdkafka_accepts_its_properties() -> None:
+    """The real client refuses unknown properties."""
     tokens = OAUTH | {"sasl.oauthbearer.extensions.logicalCluster": "lkc-1", "https.ca.pem": "C"}
     for kafka in (tokens, SASL | LOGIN | {"sasl.mechanism": "SCRAM-SHA-512"}):
         quiet: dict[str, Any] = {"log_level": 0, "error_cb": lambda error: None}

@@ -1,4 +1,4 @@
-"""A clock that stands still until a test advances it."""
+"""A clock that only tests advance."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ManualClock(Clock):
         return timer
 
     async def advance(self, seconds: float) -> None:
-        """Lets so much time pass, and runs all timers that are due by then."""
+        """Advances the time, and runs all timers that become due."""
         end = self.now + seconds
         await settle()
         while (timer := self._next()) and timer.due <= end:

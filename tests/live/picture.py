@@ -1,4 +1,4 @@
-"""What a client holds of one subscription, checked against the protocol's promises."""
+"""A client's copy of one subscription, checked against the protocol."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Frame = dict[str, Any]
 
 
 class Picture:
-    """What a client holds of one subscription: pages and patches applied as docs/PROTOCOL.md says."""
+    """A client's copy of one subscription; applies pages and patches as in docs/PROTOCOL.md."""
 
     def __init__(self) -> None:
         self.page: Frame = {}

@@ -1,4 +1,4 @@
-"""Flips under the hub: orders are ready, pages follow, and tables may come back."""
+"""Flips in the hub: orders are ready, pages follow, and tables may be published again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evertable.views.view import View
 
 
 def test_a_flip_while_a_worker_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page that it made of the old table is not shown after the flip; stamps never go back."""
+    """A page of the old table is not sent after the flip; stamps never decrease."""
     rows = BoundedTable(USERS, 10_000)
     rows.put(dict(enumerate(numbered(3_000))))
     catalog = catalog_of(users_ui=rows)
@@ -48,7 +48,7 @@ def test_a_flip_while_a_worker_looks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_flip_finds_orders_ready() -> None:
-    """With the flip itself, sorted and filtered views show the new rows; also those whose column comes back."""
+    """Sorted and filtered views show the new rows with the flip, even those whose column returns."""
     catalog = catalog_of(users_ui=table(rows=numbered(50)))
 
     async def scenario() -> None:
@@ -69,7 +69,7 @@ def test_a_flip_finds_orders_ready() -> None:
 
 
 def test_orders_that_a_flip_waits_for_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Though nobody uses them yet, and someone else leaves meanwhile."""
+    """Although nobody uses them yet, and another viewer leaves."""
     catalog = catalog_of(users_ui=table(rows=numbered(50)))
 
     async def scenario() -> None:
@@ -91,7 +91,7 @@ def test_orders_that_a_flip_waits_for_are_kept(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_an_order_that_takes_too_long_comes_after_the_flip(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its viewers see the old page until then; the other viewers the new one at once. Who changes over waits."""
+    """Its viewers keep the old page until then; others get the new one immediately. A changed view waits."""
     catalog = catalog_of(users_ui=table(rows=numbered(50)))
     monkeypatch.setattr(hub_module, "PREPARE_S", 0.01)
 
@@ -118,7 +118,7 @@ def test_an_order_that_takes_too_long_comes_after_the_flip(monkeypatch: pytest.M
 
 
 def test_a_flip_waits_for_an_order_that_is_being_computed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Since the flip before, which did not wait long enough for it."""
+    """The previous flip did not wait long enough for it."""
     catalog = catalog_of(users_ui=table(rows=numbered(50)))
 
     async def scenario() -> None:
@@ -157,8 +157,8 @@ def test_flips_at_the_same_time_come_one_after_the_other() -> None:
     run(scenario)
 
 
-def test_a_generation_that_was_live_before_comes_back() -> None:
-    """The same table objects, changed meanwhile: stamps grow, and every view shows what is there now."""
+def test_a_former_generation_is_published_again() -> None:
+    """Its tables have changed: stamps grow, and every view shows the current rows."""
     first, second = (BoundedTable(USERS, 1_000) for _ in range(2))
     first.put(dict(enumerate(numbered(30))))
     second.put(dict(enumerate(numbered(5))))
@@ -187,7 +187,7 @@ def test_a_generation_that_was_live_before_comes_back() -> None:
 
 
 def test_flips_from_another_thread_while_viewers_come_and_go() -> None:
-    """Each sees whole generations, and the last one in the end."""
+    """Each viewer sees whole generations, and finally the last one."""
     catalog = Catalog(["users_ui"])
     generations = [table(rows=[(f"g{number}", "x", i) for i in range(30)]) for number in range(4)]
     done = threading.Event()

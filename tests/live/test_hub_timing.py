@@ -1,4 +1,4 @@
-"""The hub, without sockets: when views and orders are brought up to date, and what is left when it has ended."""
+"""The hub without sockets: when views and orders are updated, and what remains after its end."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SHORT_S = TICK_S / 10
 
 @pytest.fixture
 def cost_pages(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Sets what each evaluation of a page costs."""
+    """Sets the cost of evaluating a page."""
     evaluate = LiveView.evaluate
 
     def set_cost(seconds: float) -> None:
@@ -55,7 +55,7 @@ def cost_pages(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 
 @pytest.fixture
 def cost_orders(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], list[Order]]:
-    """Sets what each computation of an order costs; returns the list of computations to come."""
+    """Sets the cost of computing an order; returns the list of future computations."""
     compute = Order.compute
 
     def set_cost(seconds: float) -> list[Order]:
@@ -73,7 +73,7 @@ def cost_orders(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], list[Order
 
 
 async def advance_and_compute(hub: ClockedHub, seconds: float) -> None:
-    """Lets time pass, then lets workers compute orders, evaluate pages with them, and the hub show these."""
+    """Advances the time; workers compute orders and evaluate pages, and the hub sends these."""
     await hub.clock.advance(seconds)
     for _ in range(3):
         await wait_until(lambda: not tasks())
@@ -81,8 +81,8 @@ async def advance_and_compute(hub: ClockedHub, seconds: float) -> None:
     await wait_until(lambda: not tasks())
 
 
-def test_a_subscriber_that_has_seen_a_later_page_waits_for_one_as_late(cost_pages: Callable[[float], None]) -> None:
-    """The view that it changes to rests, and the latest change is not on its page."""
+def test_a_subscriber_never_gets_an_older_page(cost_pages: Callable[[float], None]) -> None:
+    """Its new view rests, and lacks the latest change."""
     rows = BoundedTable(USERS, 1_000)
     rows.put(dict(enumerate(numbered(100))))
     catalog = catalog_of(users_ui=rows)
@@ -128,7 +128,7 @@ def test_an_expensive_page_rests(cost_pages: Callable[[float], None]) -> None:
 
 
 def test_a_small_page_that_fails_disturbs_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Views of the same round are updated; the failed one is tried again after 2, 4, 8 … seconds."""
+    """Views of the same round are updated; the failed one is retried after 2, 4, 8 … seconds."""
     rows = table(rows=numbered(10))
     evaluate = LiveView.evaluate
 
@@ -154,7 +154,7 @@ def test_a_small_page_that_fails_disturbs_no_other(monkeypatch: pytest.MonkeyPat
 
 
 def test_totals_are_sent_four_times_a_second_at_most() -> None:
-    """The last one is sent too, though nothing else happens after it."""
+    """The last one is sent too, without another event."""
     rows = table(rows=numbered(100))
 
     async def scenario() -> None:
@@ -211,7 +211,7 @@ def test_a_total_that_was_sent_with_a_page_counts() -> None:
 
 
 def test_orders_rest(cost_orders: Callable[[float], list[Order]]) -> None:
-    """However often a table changes, each is computed twenty times a second at most; the last change is shown."""
+    """However often a table changes, each is computed at most twenty times a second; the last change is shown."""
     rows = table(rows=numbered(100))
 
     async def scenario() -> None:
@@ -230,7 +230,7 @@ def test_orders_rest(cost_orders: Callable[[float], list[Order]]) -> None:
 
 
 def test_many_sorted_views_share_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A round ends early if they take long; each has its turn, and plain views are in every round."""
+    """A slow round ends early; each view has its turn, and plain views are in every round."""
     rows, evaluate = table(rows=numbered(40)), LiveView.evaluate
     monkeypatch.setattr(hub_module, "ROUND_S", -1.0)  # one of them in each round
 
@@ -295,7 +295,7 @@ def test_orders_share_half_a_core(cost_orders: Callable[[float], list[Order]]) -
 
 
 def test_a_busy_loop_does_not_keep_rounds_from_running() -> None:
-    """Rounds get rarer where the loop is always busy and changes never pause, but they do run."""
+    """Rounds become rarer while the loop is busy and changes never pause, but they run."""
     rows = table(rows=numbered(10))
 
     async def scenario() -> None:
@@ -326,7 +326,7 @@ class CountingCatalog(Catalog):
 
 
 def test_changes_after_the_end_reach_nothing() -> None:
-    """A feed may still write when the server has ended, and a hub may run again."""
+    """A feed may still write after the server has ended, and a hub may run again."""
     rows, catalog = table(rows=numbered(10)), CountingCatalog(["users_ui"])
     notify_of_changes(rows, catalog)
     catalog.publish(1, {"users_ui": rows})
@@ -351,8 +351,8 @@ def test_changes_after_the_end_reach_nothing() -> None:
 
 
 @pytest.mark.parametrize("view", [View(), SORTED, LARGE, View(limit=3_000, sort=("age",))], ids=str)
-def test_no_work_is_done_for_viewers_that_take_nothing(view: View) -> None:
-    """No page, order or table is kept for them, also over a flip; one that wakes up gets the newest page only."""
+def test_no_work_is_done_for_viewers_that_do_not_read(view: View) -> None:
+    """No page, order or table is kept for them, even over a flip; one that continues gets the newest page only."""
     rows, other = (BoundedTable(USERS, 10_000) for _ in range(2))
     catalog = catalog_of(users_ui=rows)
     notify_of_changes(other, catalog)

@@ -1,4 +1,4 @@
-"""What workers do for the hub: nothing is missed meanwhile, lost, or left behind."""
+"""Workers of the hub: no event is missed or lost meanwhile, and nothing is left behind."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from evertable.tables.table import Check
 from evertable.views.view import View
 
 
-def test_what_happens_while_a_worker_looks_is_seen_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_during_an_evaluation_is_shown_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Something comes after a large page was read, and before that is its page."""
     rows = BoundedTable(USERS, 10_000)
     rows.put(dict(enumerate(numbered(3_000))))
@@ -47,8 +47,8 @@ def test_what_happens_while_a_worker_looks_is_seen_after_it(monkeypatch: pytest.
     run(scenario)
 
 
-def test_stamps_do_not_go_back_while_a_worker_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What happens elsewhere meanwhile is later than what the worker saw, and must not be told before it."""
+def test_stamps_do_not_decrease_during_an_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change elsewhere is later than the worker's snapshot, and must not be sent first."""
     rows = BoundedTable(USERS, 10_000)
     rows.put(dict(enumerate(numbered(6_000))))
 
@@ -67,8 +67,8 @@ def test_stamps_do_not_go_back_while_a_worker_looks(monkeypatch: pytest.MonkeyPa
     run(scenario)
 
 
-def test_nothing_is_overlooked_while_a_worker_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it saw would be older than what is on show when it comes back."""
+def test_an_outdated_evaluation_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its page would be older than the current one."""
     rows, accept, went_back = BoundedTable(USERS, 10_000), LiveView.apply, list[bool]()
     rows.put(dict(enumerate(numbered(6_000))))
 
@@ -97,8 +97,8 @@ def test_nothing_is_overlooked_while_a_worker_looks(monkeypatch: pytest.MonkeyPa
     run(scenario)
 
 
-def test_the_total_of_a_large_filtered_view_follows() -> None:
-    """Though its page stays as it is, and nothing else happens after it."""
+def test_the_total_of_a_large_filtered_view_is_updated() -> None:
+    """Although its page is unchanged, and without another event."""
     rows = table(rows=numbered(3_000))
 
     async def scenario() -> None:
@@ -113,8 +113,8 @@ def test_the_total_of_a_large_filtered_view_follows() -> None:
     run(scenario)
 
 
-def test_who_leaves_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither views nor orders, also if a worker is at it, and though nothing changes any more."""
+def test_a_viewer_that_leaves_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No view and no order, even if a worker computes one, and without another change."""
     catalog = catalog_of(users_ui=table(rows=numbered(2_000)))
 
     async def scenario() -> None:
@@ -141,7 +141,7 @@ def test_who_leaves_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_orders_for_nobody_are_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A view that is changed a hundred times while the workers are busy is sorted as it is in the end."""
+    """A view that changes a hundred times while workers are busy is sorted once, in its final order."""
     catalog = catalog_of(users_ui=table(rows=numbered(100)))
 
     async def scenario() -> None:
@@ -159,8 +159,8 @@ def test_orders_for_nobody_are_not_computed(monkeypatch: pytest.MonkeyPatch) -> 
     run(scenario)
 
 
-def test_what_a_worker_could_not_do_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An order, and a large page; it is logged, and others are not touched by it."""
+def test_failed_work_is_retried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An order and a large page; the failure is logged, and does not affect others."""
     rows = table(rows=numbered(2_000))
 
     async def scenario() -> None:

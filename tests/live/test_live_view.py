@@ -1,4 +1,4 @@
-"""Live views, driven by hand: whatever happens to their tables, and however slow their viewers, pages stay right."""
+"""Pages of live views are correct after any changes of tables, and for slow viewers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Rows = list[list[Any]]
 
 
 class Forgetful(BoundedTable):
-    """A table that does not always know what was written, as a joined table after many changes."""
+    """A table that does not always know its changed rows, as a joined table after many changes."""
 
     def __init__(self, random: Random) -> None:
         super().__init__(USERS, random.choice([5, 12, 1_000]))
@@ -55,7 +55,7 @@ class Forgetful(BoundedTable):
 
 @dataclass(eq=False)
 class Taker:
-    """A viewer that takes frames when the test says so."""
+    """A viewer that reads frames only when the test calls it."""
 
     view: LiveView
     subscription: Subscription
@@ -70,7 +70,7 @@ class Taker:
 
 
 class ViewSimulation:
-    """All views of one name, and what the hub would do with them."""
+    """All views of one name, handled as the hub does."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -119,7 +119,7 @@ class ViewSimulation:
         return update
 
     def round(self) -> None:
-        """Evaluates what cannot be fast-forwarded; afterwards no current page is outdated."""
+        """Evaluates pages that cannot be patched; afterwards no page is outdated."""
         seen = TableChanges.read(self.catalog.current, self.table, self.since)
         self.since = seen.extent.version
         for view in self.views:
@@ -148,14 +148,14 @@ class ViewSimulation:
         return len(slots), cells(self.table, page[page >= extent.first], binding.columns)
 
     def join(self, view: LiveView) -> Taker:
-        """As ``Hub.attach`` does: who comes between two rounds sees what is there then."""
+        """Attaches a viewer as ``Hub.attach`` does: between two rounds it sees the current rows."""
         taker = Taker(view, Subscription("a", len(self.takers), lambda subscription: None))
         self.takers.append(taker)
         self.evaluate(view)
         return taker
 
     def change(self, taker: Taker) -> None:
-        """Looks at something else; what it sees next must not be older."""
+        """Changes the view; the next page must not be older."""
         after = taker.view.page.stamp if taker.subscription.page_number else taker.subscription.min_stamp
         taker.view = self.random.choice(self.views)
         taker.subscription = Subscription("a", taker.subscription.tag + 1, lambda subscription: None, after)
@@ -168,15 +168,15 @@ def cells(table: BoundedTable, slots: Slots, columns: Sequence[int]) -> Rows:
 
 
 def shown(view: LiveView) -> tuple[int, Rows]:
-    """What someone sees who comes now."""
+    """Returns the page that a new viewer sees."""
     taker = Taker(view, Subscription("x", 0, lambda subscription: None))
     taker.take()
     return view.page.total, taker.picture.rows
 
 
 @pytest.mark.parametrize("seed", range(HISTORIES))
-def test_pages_stay_right(seed: int) -> None:
-    """While rows come, change and go, names flip to and fro, and viewers come, change and take frames now and then."""
+def test_pages_stay_correct(seed: int) -> None:
+    """While rows are added, changed and removed, names flip, and viewers come, change and read."""
     simulation = ViewSimulation(seed)
     for _ in range(60):
         chance = simulation.random.random()
@@ -219,7 +219,7 @@ def evaluated(view: LiveView, catalog: Catalog, orders: Orders) -> ViewResult:
 
 
 def test_a_slow_viewer_gets_the_newest_total_with_its_patch() -> None:
-    """Also where a quicker one was sent the patch before the total changed: nobody tells it once more."""
+    """Even if a faster viewer got the patch before the total changed."""
     table = BoundedTable(USERS, 1_000)
     table.put({i: (f"u{i}", "long enough for a patch to pay" * 5, i) for i in range(10)})
     view, catalog, orders = one(View(limit=5), table)
@@ -250,7 +250,7 @@ def test_a_patch_that_is_longer_than_its_page_is_not_sent() -> None:
 
 
 def test_only_what_changed_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page's other rows are kept as they are, encoded."""
+    """The page's other rows stay encoded."""
     table, taken = BoundedTable(USERS, 100), list[int]()
     table.put({i: (f"u{i}", "name", i) for i in range(50)})
     view, catalog, orders = one(View(limit=20), table)
@@ -268,7 +268,7 @@ def test_only_what_changed_is_read_again(monkeypatch: pytest.MonkeyPatch) -> Non
     assert look.rows.values[3] == ("u3", "other", 3)
 
 
-def test_what_a_view_does_not_show_is_no_news() -> None:
+def test_a_change_that_a_view_does_not_show_sends_nothing() -> None:
     """Another column of a row on the page was written."""
     table = BoundedTable(USERS, 100)
     table.put({1: ("u1", "name", 1)})

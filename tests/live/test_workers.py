@@ -32,7 +32,7 @@ def with_workers(count: int, scenario: Callable[[Workers], Awaitable[None]], tim
 
 
 class Held:
-    """Work that holds its thread until it is let go."""
+    """Work that blocks its thread until it is released."""
 
     def __init__(self) -> None:
         self.began = 0
@@ -90,7 +90,7 @@ def test_one_client_never_occupies_all_threads() -> None:
 
 
 def test_the_client_with_the_least_running_work_goes_first() -> None:
-    """Whoever queued more before it; and the server's own work goes before all clients'."""
+    """Even after clients that queued more; the server's own work is first."""
 
     async def scenario(workers: Workers) -> None:
         held = {client: Held() for client in "abd"}
@@ -113,7 +113,7 @@ def test_the_client_with_the_least_running_work_goes_first() -> None:
     with_workers(3, scenario)
 
 
-def test_who_does_not_get_a_thread_in_time_leaves_the_line() -> None:
+def test_work_that_gets_no_thread_in_time_is_dropped() -> None:
     async def scenario(workers: Workers) -> None:
         held = Held()
         holding = asyncio.create_task(workers.run(held, "a"))

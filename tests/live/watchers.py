@@ -35,7 +35,7 @@ class ClockedHub(Hub):
 
 
 class Watcher:
-    """A viewer that takes each frame as soon as it is notified."""
+    """A viewer that reads each frame as soon as it is notified."""
 
     def __init__(self, hub: ClockedHub, view: View, table: str = "users_ui", after: Stamp = BEGINNING) -> None:
         self.hub, self.picture = hub, Picture()
@@ -60,7 +60,7 @@ class Watcher:
 
 
 class Sleeper(Watcher):
-    """A viewer that is notified, and takes nothing until the test wakes it."""
+    """A viewer that reads nothing until the test wakes it."""
 
     awake = False
 
@@ -118,5 +118,5 @@ def run(scenario: Callable[[], Awaitable[None]]) -> None:
 
 
 def tasks() -> int:
-    """Returns how many tasks run beside the one that asks."""
+    """Returns the number of other tasks."""
     return len(asyncio.all_tasks()) - 1

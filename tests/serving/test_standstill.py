@@ -1,4 +1,4 @@
-"""What is shown as live is live: tables that stand still say so, whatever the reason."""
+"""Tables that are not kept up to date are stale, whatever the reason."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from tests.proxy import Proxy, broker_behind_proxy
 from tests.serving.rig import App, Records, config
+from tests.serving.topics import Pair
 from tests.serving.trouble import delete_topic, fresh_name, jvm_of, make_topic, user
 from tests.waiting import wait_until
 
@@ -25,16 +26,25 @@ def behind_proxy() -> Iterator[tuple[EmbeddedBroker, Proxy]]:
         yield both
 
 
+@pytest.fixture
+def records(behind_proxy: tuple[EmbeddedBroker, Proxy]) -> Records:
+    return Records(behind_proxy[0].bootstrap)
+
+
+@pytest.fixture
+def topics(behind_proxy: tuple[EmbeddedBroker, Proxy], records: Records) -> Pair:
+    made = fresh_name("users"), fresh_name("accounts")
+    for topic in made:
+        make_topic(behind_proxy[0].bootstrap, topic, 1)
+    records.fill(made, "a")
+    return made
+
+
 def test_tables_behind_dead_connections_are_stale_until_they_have_caught_up(
-    behind_proxy: tuple[EmbeddedBroker, Proxy], tmp_path: Path
+    behind_proxy: tuple[EmbeddedBroker, Proxy], topics: Pair, records: Records, tmp_path: Path
 ) -> None:
-    """Connections are dropped without a word; Kafka answers new ones at once, which says nothing of the old ones."""
-    broker, proxy = behind_proxy
-    topics = fresh_name("users"), fresh_name("accounts")
-    for topic in topics:
-        make_topic(broker.bootstrap, topic, 1)
-    records = Records(broker.bootstrap)
-    records.fill(topics, "a")
+    """Connections are silently dropped; that Kafka accepts new ones does not make the tables live."""
+    _, proxy = behind_proxy
     with App(config(proxy.bootstrap, f"t{uuid.uuid4().hex[:12]}", topics, tmp_path)) as app:
         app.wait_live()
         proxy.drop_established()
@@ -53,13 +63,11 @@ def test_tables_behind_dead_connections_are_stale_until_they_have_caught_up(
         assert "live" not in seen[seen.index("stale") :], "stale tables were shown as live before they had caught up"
 
 
-def test_a_deleted_topic_makes_its_tables_stale(behind_proxy: tuple[EmbeddedBroker, Proxy], tmp_path: Path) -> None:
-    """Before Spark notices, at the end of an epoch."""
+def test_a_deleted_topic_makes_its_tables_stale(
+    behind_proxy: tuple[EmbeddedBroker, Proxy], topics: Pair, tmp_path: Path
+) -> None:
+    """Earlier than Spark notices, which is at the end of an epoch."""
     broker, _ = behind_proxy
-    topics = fresh_name("users"), fresh_name("accounts")
-    for topic in topics:
-        make_topic(broker.bootstrap, topic, 1)
-    Records(broker.bootstrap).fill(topics, "a")
     engine = {"interval_s": 600, "checkpoint_dir": str(tmp_path / "checkpoints")}
     with App(config(broker.bootstrap, f"t{uuid.uuid4().hex[:12]}", topics, tmp_path, engine=engine)) as app:
         app.wait_live()
@@ -69,16 +77,15 @@ def test_a_deleted_topic_makes_its_tables_stale(behind_proxy: tuple[EmbeddedBrok
         assert len(app.rows("final_ui")) == 20
 
 
-def test_a_spark_that_hangs_is_started_again(
-    behind_proxy: tuple[EmbeddedBroker, Proxy], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_spark_that_hangs_is_restarted(
+    behind_proxy: tuple[EmbeddedBroker, Proxy],
+    topics: Pair,
+    records: Records,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It is there and says nothing, so no error tells of it; only that nothing is read does."""
+    """There is no error; the only sign is that nothing is read."""
     broker, _ = behind_proxy
-    topics = fresh_name("users"), fresh_name("accounts")
-    for topic in topics:
-        make_topic(broker.bootstrap, topic, 1)
-    records = Records(broker.bootstrap)
-    records.fill(topics, "a")
     with App(config(broker.bootstrap, f"t{uuid.uuid4().hex[:12]}", topics, tmp_path)) as app:
         app.wait_live()
         jvm = jvm_of(app)
@@ -94,15 +101,10 @@ def test_a_spark_that_hangs_is_started_again(
 
 
 def test_junk_on_the_ports_of_the_shuffle_ends_no_table(
-    behind_proxy: tuple[EmbeddedBroker, Proxy], tmp_path: Path
+    behind_proxy: tuple[EmbeddedBroker, Proxy], topics: Pair, records: Records, tmp_path: Path
 ) -> None:
-    """Spark listens there without authentication, and takes 18 bytes of HTTP for a broken message."""
+    """Spark listens there without authentication, and parses 18 bytes of HTTP as a broken message."""
     broker, _ = behind_proxy
-    topics = fresh_name("users"), fresh_name("accounts")
-    for topic in topics:
-        make_topic(broker.bootstrap, topic, 1)
-    records = Records(broker.bootstrap)
-    records.fill(topics, "a")
     with App(config(broker.bootstrap, f"t{uuid.uuid4().hex[:12]}", topics, tmp_path)) as app:
         app.wait_live()
         open_ports = ports_on_all_interfaces(jvm_of(app))
@@ -116,7 +118,7 @@ def test_junk_on_the_ports_of_the_shuffle_ends_no_table(
 
 
 def ports_on_all_interfaces(pid: int) -> list[int]:
-    """The ports on which a process listens for everybody."""
+    """Lists the ports on which a process listens on all interfaces."""
     links = [str(path.readlink()) for path in Path(f"/proc/{pid}/fd").iterdir() if path.is_symlink()]
     inodes = {link.removeprefix("socket:[").rstrip("]") for link in links if link.startswith("socket:")}
     found = []
