@@ -142,6 +142,13 @@ def test_the_missing_one_of_two_compared_columns_is_named() -> None:
     assert bound("floor > 1 and floor < limit", now, missing_ok=True).missing == ("floor", "limit")
 
 
+def test_the_other_end_of_a_range_with_a_missing_column_still_counts() -> None:
+    """As in SQL, a range is two comparisons."""
+    now = columns(age="long")
+    where = bound("age not between 5 and gone", now, missing_ok=True)
+    assert passing(where, now, (1,), (7,), (None,)) == [0]
+
+
 def test_nothing_is_missing_where_all_fits() -> None:
     assert bound("age > 5 and name contains 'x'", missing_ok=True).missing == ()
 
