@@ -83,9 +83,11 @@ class CurrentPage:
 
     def move(self, stamp: Stamp, total: int) -> Update:
         """Follows a table whose changes do not show on the page; returns what that changes for subscribers."""
-        update = Update.NONE if total == self.total else Update.TOTAL
-        self.stamp, self.total = stamp, total
-        return update
+        self.stamp = stamp
+        if total == self.total:
+            return Update.NONE
+        self.total = total
+        return Update.TOTAL
 
     def show(
         self, stamp: Stamp, total: int, rows: PageRows, columns: Sequence[Column], missing: tuple[str, ...], swap: bool

@@ -11,7 +11,6 @@ import time
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -59,12 +58,14 @@ class TableChanges:
     since: int
     extent: Extent
     written: Sequence[int] | None
+    stamp: Stamp
 
     @classmethod
     def read(cls, publication: Publication, table: Table, since: int) -> TableChanges:
         with table.lock:
             extent = table.extent
-            return cls(publication, since, extent, [] if extent.version == since else table.written(since))
+            written = [] if extent.version == since else table.written(since)
+        return cls(publication, since, extent, written, stamp_of(publication, extent.version))
 
 
 @dataclass(frozen=True)
@@ -79,11 +80,6 @@ class ViewResult:
     rows: PageRows
     cost_s: float
     """CPU time of the evaluation."""
-
-    @cached_property
-    def slot_range(self) -> tuple[int, int]:
-        """The first and the last slot on the page; of an empty page, none is between them."""
-        return (int(self.slots.min()), int(self.slots.max())) if len(self.slots) else (0, -1)
 
 
 @dataclass(eq=False)
@@ -115,6 +111,8 @@ class LiveView:
         """Why its page cannot be evaluated."""
         self._result: ViewResult | None = None
         """What the current page shows."""
+        self._slot_range: tuple[int, int] | None = None
+        """The first and the last slot on it."""
         self._next_binding: Binding | None = None
 
     @property
@@ -203,20 +201,22 @@ class LiveView:
 
         With many views of one table this is what most of them need most of the time, so it must cost next to nothing.
         """
-        result, version = self._result, self.page.stamp.version
-        if result is None or result.binding.order is not None:
+        result, page = self._result, self.page
+        if result is None or (binding := result.binding).order is not None:
             return None
-        if result.binding.publication is not changes.publication or version < changes.since:
+        version = page.stamp.version
+        if binding.publication is not changes.publication or version < changes.since:
             return None
         if changes.written is None or self._moves(result.extent, changes.extent):
             return None
         if version >= changes.extent.version:
             return Update.NONE  # evaluated since
-        first, last = result.slot_range
-        at = bisect_left(changes.written, first)
-        if at < len(changes.written) and changes.written[at] <= last:
-            return None
-        return self.page.move(stamp_of(changes.publication, changes.extent.version), changes.extent.total)
+        if (written := changes.written) and self._slot_range:
+            first, last = self._slot_range
+            at = bisect_left(written, first)
+            if at < len(written) and written[at] <= last:
+                return None
+        return page.move(changes.stamp, changes.extent.total)
 
     def _moves(self, before: Extent, now: Extent) -> bool:
         """Whether growing from one extent to the other puts other slots on the page."""
@@ -232,6 +232,7 @@ class LiveView:
         if swap:
             self._next_binding = None
         self._result = result
+        self._slot_range = (int(result.slots.min()), int(result.slots.max())) if len(result.slots) else None
         stamp = stamp_of(binding.publication, result.extent.version)
         return self.page.show(stamp, result.total, result.rows, binding.shown_columns, binding.missing, swap)
 
