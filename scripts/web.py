@@ -98,7 +98,7 @@ def _sources() -> Iterator[Path]:
     for name in SOURCES:
         path = WEB / name
         files = [path] if path.is_file() else (found for found in path.rglob("*") if found.is_file())
-        yield from (file for file in files if not file.name.endswith(SPECS))
+        yield from (file for file in files if not file.name.endswith(SPECS) and "testing" not in file.parts)
 
 
 def _digest(files: list[Path]) -> str:

@@ -1,7 +1,7 @@
 import { TestBed } from '@angular/core/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { EVERTABLE_CLIENT, Evertable, entityTable } from '../src/index';
-import { FakeClient } from './fake-client';
+import { FakeClient } from '../src/testing';
 
 let client: FakeClient;
 let evertable: Evertable;
@@ -25,7 +25,7 @@ describe('Evertable', () => {
     const seen: object[][] = [];
     let done = false;
     rows$.subscribe({ next: (rows) => seen.push(rows), complete: () => (done = true) });
-    expect(client.last.asked).toEqual({ limit: 2 });
+    expect(client.last.current).toEqual({ limit: 2 });
 
     const columns = [
       { name: 'id', type: 'int' },

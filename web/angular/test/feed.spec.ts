@@ -2,7 +2,7 @@ import type { Change, Page, Refusal } from '@evertable/client';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Feed } from '../src/feed';
 import { BARE, type Query } from '../src/query';
-import { FakeSubscription } from './fake-client';
+import { FakeSubscription } from '../src/testing';
 
 const columns = [{ name: 'n', type: 'int' }];
 const rows = (from: number, count: number) => Array.from({ length: count }, (_, at) => [from + at]);
@@ -37,7 +37,7 @@ function feed(query: Query = BARE, start = 0): Feed {
 
 /** Answers the last view out of a table with this many rows. */
 function answer(total: number, more: Partial<Page> = {}): void {
-  const { offset = 0, limit = 100 } = subscription.asked;
+  const { offset = 0, limit = 100 } = subscription.current;
   subscription.send({
     columns,
     rows: rows(offset, Math.max(0, Math.min(limit, total - offset))),
@@ -56,7 +56,7 @@ beforeEach(() => {
 describe('a feed', () => {
   it('starts at the given row', () => {
     feed(BARE, 500);
-    expect(subscription.asked).toMatchObject({ offset: 500, limit: 100 });
+    expect(subscription.current).toMatchObject({ offset: 500, limit: 100 });
     visible = null;
     answer(1000);
     expect(shown.at(-1)?.startRow).toBe(500);
@@ -71,7 +71,7 @@ describe('a feed', () => {
     current.follow();
     expect(subscription.views.map((view) => view.offset)).toEqual([0, 1960]);
     answer(10_000);
-    expect(subscription.asked.offset).toBe(4960);
+    expect(subscription.current.offset).toBe(4960);
   });
 
   it('shows a page that arrives while the user scrolls', () => {
@@ -91,7 +91,7 @@ describe('a feed', () => {
     current.follow();
     answer(10_000);
     current.setQuery({ ...BARE, sort: ['n'] });
-    expect(subscription.asked).toMatchObject({ sort: ['n'], offset: 0 });
+    expect(subscription.current).toMatchObject({ sort: ['n'], offset: 0 });
     const before = subscription.views.at(-2);
     subscription.send({ columns, rows: rows(1960, 100), total: 10_000, offset: 1960, view: before });
     expect(shown.at(-1)?.startRow).toBeNull();
@@ -108,7 +108,7 @@ describe('a feed', () => {
     const count = shown.length;
     answer(50, { generation: 2 });
     expect(shown.length).toBe(count);
-    expect(subscription.asked.offset).toBe(0);
+    expect(subscription.current.offset).toBe(0);
     answer(50, { generation: 2 });
     expect(shown.at(-1)).toMatchObject({ page: { total: 50 }, change: { kind: 'page', swapped: true } });
   });
@@ -130,7 +130,7 @@ describe('a feed that is refused', () => {
       current.setQuery({ ...BARE, filters: ['n > 1'] });
       subscription.refuse({ condition, message: 'no' });
       expect(refusals.at(-1)).toMatchObject({ condition });
-      expect(subscription.asked).toMatchObject({ sort: ['n'], filter: '' });
+      expect(subscription.current).toMatchObject({ sort: ['n'], filter: '' });
     },
   );
 
@@ -140,7 +140,7 @@ describe('a feed that is refused', () => {
     current.setQuery({ ...BARE, sort: ['n'], filters: ['n >'] });
     subscription.refuse(bad);
     expect(refusals.at(-1)).toBe(bad);
-    expect(subscription.asked).toMatchObject({ sort: ['n'], filter: '' });
+    expect(subscription.current).toMatchObject({ sort: ['n'], filter: '' });
     answer(1000);
     expect(refusals.at(-1)).toBe(bad);
     current.setQuery({ ...BARE, filters: ['n > 1'] });
@@ -152,9 +152,9 @@ describe('a feed that is refused', () => {
     feed({ ...BARE, sort: ['n'] });
     answer(1000);
     subscription.refuse({ condition: 'COLUMN_NOT_FOUND', message: 'gone' });
-    expect(subscription.asked.sort).toEqual([]);
+    expect(subscription.current.sort).toEqual([]);
     answer(1000, { generation: 2 });
-    expect(subscription.asked.sort).toEqual(['n']);
+    expect(subscription.current.sort).toEqual(['n']);
     answer(1000, { generation: 2 });
     expect(refusals.at(-1)).toBeNull();
   });
@@ -167,7 +167,7 @@ describe('a feed that is refused', () => {
     answer(10_000);
     current.setQuery({ ...BARE, filters: ['n >'] });
     subscription.refuse(bad);
-    expect(subscription.asked).toMatchObject({ offset: 1960, filter: '' });
+    expect(subscription.current).toMatchObject({ offset: 1960, filter: '' });
     answer(10_000);
     expect(shown.at(-1)?.startRow).toBeNull();
   });
@@ -204,12 +204,12 @@ describe('a feed whose columns were removed', () => {
     feed(sorted);
     answer(1000);
     answer(1000, { generation: 2, missing: ['n'] });
-    expect(subscription.asked).toMatchObject({ sort: ['m'], filter: 'm > 1' });
+    expect(subscription.current).toMatchObject({ sort: ['m'], filter: 'm > 1' });
     expect(missing).toEqual(['n']);
     answer(1000, { generation: 2 });
     expect(subscription.views.length).toBe(2);
     answer(1000, { generation: 3 });
-    expect(subscription.asked).toMatchObject({ sort: ['-n', 'm'] });
+    expect(subscription.current).toMatchObject({ sort: ['-n', 'm'] });
     answer(1000, { generation: 3 });
     expect(missing).toEqual([]);
     expect(refusals.filter(Boolean)).toEqual([]);
@@ -222,7 +222,7 @@ describe('a feed whose columns were removed', () => {
     answer(1000, { generation: 2 });
     answer(1000, { generation: 3 });
     subscription.refuse({ condition: 'COLUMN_NOT_FOUND', message: 'gone' });
-    expect(subscription.asked).toMatchObject({ sort: ['m'], filter: 'm > 1' });
+    expect(subscription.current).toMatchObject({ sort: ['m'], filter: 'm > 1' });
     expect(missing).toEqual(['n']);
     expect(refusals.filter(Boolean)).toEqual([]);
   });
@@ -233,6 +233,6 @@ describe('a feed whose columns were removed', () => {
     answer(1000, { generation: 2, missing: ['n'] });
     answer(1000, { generation: 2 });
     current.setQuery({ ...sorted, sort: ['-n', 'x'] });
-    expect(subscription.asked).toMatchObject({ sort: ['x'], filter: 'm > 1' });
+    expect(subscription.current).toMatchObject({ sort: ['x'], filter: 'm > 1' });
   });
 });

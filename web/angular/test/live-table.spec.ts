@@ -5,8 +5,7 @@ import type { Page, Value } from '@evertable/client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { cellSelector, GRID } from '../src/ag-grid';
 import { EVERTABLE_CLIENT, Evertable, LiveTable } from '../src/index';
-import { LiveTableHarness } from '../src/testing';
-import { FakeClient } from './fake-client';
+import { FakeClient, LiveTableHarness } from '../src/testing';
 
 @Component({
   selector: 'test-host',
@@ -171,11 +170,11 @@ describe('sorting and filtering', () => {
 
   it('sorts on the server by headers, and keeps the rows until the answer', async () => {
     await table.sort('balance');
-    expect(client.last.asked.sort).toEqual(['balance']);
+    expect(client.last.current.sort).toEqual(['balance']);
     expect(await table.cellText(0, 'name')).toBe('Ada 0');
     await table.sort('balance');
     await table.sort('name', true);
-    expect(client.last.asked.sort).toEqual(['-balance', 'name']);
+    expect(client.last.current.sort).toEqual(['-balance', 'name']);
     expect(await table.sortOf('balance')).toBe('descending');
     expect(await table.sortOf('id')).toBe('none');
   });
@@ -186,13 +185,13 @@ describe('sorting and filtering', () => {
     await settle();
     await table.filter("name contains 'x'");
     await table.filterColumn('balance', 'between', '1', '5');
-    expect(client.last.asked).toMatchObject({
+    expect(client.last.current).toMatchObject({
       sort: ['-id'],
       filter: `(name contains 'x') and (id > 1) and ("balance" between 1 and 5)`,
       offset: 0,
     });
     await table.press('Remove the filter "balance" between 1 and 5');
-    expect(client.last.asked.filter).toBe(`(name contains 'x') and (id > 1)`);
+    expect(client.last.current.filter).toBe(`(name contains 'x') and (id > 1)`);
   });
 
   it('shows where a filter is invalid, and keeps the rows', async () => {
@@ -203,7 +202,7 @@ describe('sorting and filtering', () => {
     client.last.refuse({ condition: 'FILTER_INVALID', message: "expected a value after '>'", position: 10 });
     await settle();
     expect(await table.filterError()).toMatch(/^balance > +At character 10: +expected a value/);
-    expect(client.last.asked.filter).toBe('id > 1');
+    expect(client.last.current.filter).toBe('id > 1');
     expect(await table.cellText(0, 'name')).toBe('Ada 0');
     await table.filter('balance > 1');
     await send();
@@ -218,7 +217,7 @@ describe('sorting and filtering', () => {
     await send({ rows: [], total: 0 });
     expect(await table.placard()).toBe('No row matches the filter.');
     await table.press('Clear the filters');
-    expect(client.last.asked.filter).toBe('');
+    expect(client.last.current.filter).toBe('');
   });
 
   it('reports columns that a swap removed', async () => {
@@ -228,7 +227,7 @@ describe('sorting and filtering', () => {
     expect(fixture.nativeElement.querySelector('.live-missing').textContent).toMatch(
       /removed the column balance/,
     );
-    expect(client.last.asked.sort).toEqual([]);
+    expect(client.last.current.sort).toEqual([]);
   });
 
   it('still shows its sort after a swap', async () => {
@@ -242,15 +241,15 @@ describe('sorting and filtering', () => {
     const click = vi.spyOn(HTMLAnchorElement.prototype, 'click').mockImplementation(() => {});
     URL.createObjectURL = () => 'blob:x';
     URL.revokeObjectURL = () => {};
+    const path = 'api/tables/final_ui.csv?columns=id&columns=name&columns=balance&sort=name';
+    client.answers.set(path, '');
     await table.sort('name');
     await send();
     await table.press('Export CSV');
     await settle();
-    expect(client.requests).toEqual([
-      'api/tables/final_ui.csv?columns=id&columns=name&columns=balance&sort=name',
-    ]);
+    expect(client.requests).toEqual([path]);
     expect(click).toHaveBeenCalledOnce();
-    client.answer = () => Promise.reject(new Error('TOO_MANY_EXPORTS'));
+    client.answers.set(path, new Error('TOO_MANY_EXPORTS'));
     await table.press('Export CSV');
     await settle();
     expect(await table.stateText()).toMatch(/The export failed: TOO_MANY_EXPORTS/);

@@ -1,7 +1,8 @@
 import { TestBed } from '@angular/core/testing';
+import { FakeClient } from '@evertable/angular/testing';
 import { App } from './app';
 import { Session } from './session/session';
-import { FakeClient, provideFake } from './testing/fake-client';
+import { provideFake } from './testing/provide-fake';
 
 function shown() {
   const client = new FakeClient();
@@ -18,7 +19,10 @@ describe('the page', () => {
 
   it('asks for a token when the server refuses, and reconnects with it', async () => {
     const { client, fixture, page } = shown();
-    client.become('refused', { condition: 'TOKEN_MISSING', message: 'no token', status: 401 });
+    client.become({
+      state: 'refused',
+      reason: { condition: 'TOKEN_MISSING', message: 'no token', status: 401 },
+    });
     await fixture.whenStable();
     expect(page.querySelector('[role=alert]')?.textContent).toContain('requires a token');
     const field = page.querySelector('input') as HTMLInputElement;
@@ -31,18 +35,15 @@ describe('the page', () => {
 
   it('reports a wrong token', async () => {
     const { client, fixture, page } = shown();
-    client.become('refused', { condition: 'TOKEN_WRONG', message: 'wrong', status: 401 });
+    client.become({ state: 'refused', reason: { condition: 'TOKEN_WRONG', message: 'wrong', status: 401 } });
     await fixture.whenStable();
     expect(page.querySelector('[role=alert]')?.textContent).toContain('does not know that token');
   });
 
   it('shows any other refusal in the words of the server', async () => {
     const { client, fixture, page } = shown();
-    client.become('refused', {
-      condition: 'ORIGIN_NOT_ALLOWED',
-      message: 'Add it to server.origins.',
-      status: 403,
-    });
+    const reason = { condition: 'ORIGIN_NOT_ALLOWED', message: 'Add it to server.origins.', status: 403 };
+    client.become({ state: 'refused', reason });
     await fixture.whenStable();
     expect(page.querySelector('[role=alert]')?.textContent).toBe('Add it to server.origins.');
     expect(page.querySelector('input')).toBeNull();

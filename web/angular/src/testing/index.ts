@@ -1,1 +1,2 @@
+export { FakeClient, FakeSubscription } from './fake-client.js';
 export { LiveTableHarness } from './live-table-harness.js';

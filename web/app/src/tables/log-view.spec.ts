@@ -1,5 +1,6 @@
 import { TestBed } from '@angular/core/testing';
-import { FakeClient, provideFake } from '../testing/fake-client';
+import { FakeClient } from '@evertable/angular/testing';
+import { provideFake } from '../testing/provide-fake';
 import { LogView } from './log-view';
 
 const LINES = [
@@ -22,7 +23,7 @@ async function shown() {
 describe('the log', () => {
   it('loads the newest lines, and shows that it does', async () => {
     const { client, texts } = await shown();
-    expect(client.subscriptions[0]?.view).toMatchObject({ newestFirst: true, limit: 200 });
+    expect(client.active[0]?.current).toMatchObject({ newestFirst: true, limit: 200 });
     expect(texts('.none')).toEqual(['Loading the log …']);
   });
 
@@ -40,7 +41,7 @@ describe('the log', () => {
     client.show('orchestrator_logs', LINES);
     await fixture.whenStable();
     [...page.querySelectorAll('button')].find((button) => button.textContent?.trim() === 'Errors')?.click();
-    expect(client.subscriptions[0]?.view.filter).toBe("level = 'ERROR'");
+    expect(client.active[0]?.current.filter).toBe("level = 'ERROR'");
     client.show('orchestrator_logs', []);
     await fixture.whenStable();
     expect(texts('.none')).toEqual(['No such lines.']);
@@ -53,6 +54,6 @@ describe('the log', () => {
     const more = page.querySelector<HTMLButtonElement>('.more');
     expect(more?.textContent).toContain('997 older lines');
     more?.click();
-    expect(client.subscriptions[0]?.view.limit).toBe(400);
+    expect(client.active[0]?.current.limit).toBe(400);
   });
 });

@@ -1,5 +1,6 @@
 import { TestBed } from '@angular/core/testing';
-import { FakeClient, provideFake } from '../testing/fake-client';
+import { FakeClient } from '@evertable/angular/testing';
+import { provideFake } from '../testing/provide-fake';
 import { TableTabs } from './table-tabs';
 
 const NAMES = ['user', 'account', 'user_account', 'dead_letters', 'orchestrator_logs'];
@@ -45,7 +46,7 @@ describe('the tabs', () => {
 
   it('count rows, and warn of dead letters', async () => {
     const { client, fixture, tabs } = await shown();
-    expect(client.subscriptions.map(({ table, view }) => [table, view.limit])).toEqual(
+    expect(client.active.map(({ table, current }) => [table, current.limit])).toEqual(
       NAMES.map((name) => [name, 0]),
     );
     client.show('account', [], 1_204);

@@ -1,6 +1,7 @@
 import { TestBed } from '@angular/core/testing';
+import { FakeClient } from '@evertable/angular/testing';
 import { RequestRefused } from '@evertable/client';
-import { FakeClient, provideFake } from '../testing/fake-client';
+import { provideFake } from '../testing/provide-fake';
 import { WiringPanel } from './wiring-panel';
 
 const STATUS = {
@@ -86,7 +87,7 @@ describe('the wiring panel', () => {
     await submit();
     expect(client.posted).toEqual([{ path: 'api/control', body: { ordersTopic: ' orders_v2 ' } }]);
     expect(outcome()).toContain('Sent.');
-    expect(client.subscriptions.some(({ view }) => view.filter === 'partition = 0 and offset = 17')).toBe(
+    expect(client.active.some(({ current }) => current.filter === 'partition = 0 and offset = 17')).toBe(
       true,
     );
     client.show('control_raw', [message('pending')]);

@@ -1,22 +1,26 @@
-import type {
-  Change,
-  Column,
-  Connection,
-  Page,
-  Refusal,
-  Row,
-  Subscription,
-  View,
-  Viewer,
+import {
+  type Change,
+  type Column,
+  type Connection,
+  type Page,
+  type Refusal,
+  RequestRefused,
+  type Row,
+  type Subscription,
+  type Value,
+  type View,
+  type Viewer,
 } from '@evertable/client';
-import type { LiveClient } from '../src/index';
+import type { LiveClient } from '../index.js';
 
-/** A client that tests control, and that records its calls. */
+/** A client whose answers and rows the test sets, and which records its calls. */
 export class FakeClient implements LiveClient {
   connection: Connection = { state: 'connecting', since: 0, attempts: 0, retryAt: null, reason: null };
   readonly subscriptions: FakeSubscription[] = [];
   readonly requests: string[] = [];
-  answer: () => Promise<Response> = async () => new Response('');
+  readonly posted: { readonly path: string; readonly body: unknown }[] = [];
+  /** Bodies of responses, or errors, by path. */
+  readonly answers = new Map<string, unknown>();
   reconnects = 0;
   disposed = false;
   private readonly listeners = new Set<(connection: Connection) => void>();
@@ -38,9 +42,14 @@ export class FakeClient implements LiveClient {
     return subscription;
   }
 
-  request(path: string): Promise<Response> {
+  async request(path: string, init?: RequestInit): Promise<Response> {
     this.requests.push(path);
-    return this.answer();
+    if (init?.method === 'POST') this.posted.push({ path, body: JSON.parse(String(init.body)) });
+    const answer = this.answers.get(path);
+    if (answer === undefined)
+      throw new RequestRefused({ condition: 'NOT_FOUND', message: path, status: 404 });
+    if (answer instanceof Error) throw answer;
+    return new Response(JSON.stringify(answer));
   }
 
   reconnect(): void {
@@ -49,6 +58,19 @@ export class FakeClient implements LiveClient {
 
   dispose(): void {
     this.disposed = true;
+  }
+
+  get active(): FakeSubscription[] {
+    return this.subscriptions.filter(({ disposed }) => !disposed);
+  }
+
+  /** Sends these rows and the total to all subscriptions to the table. */
+  show(table: string, rows: readonly Readonly<Record<string, Value>>[], total = rows.length): void {
+    const columns = Object.keys(rows[0] ?? {}).map((name) => ({ name, type: 'string' }));
+    for (const subscription of this.active.filter((one) => one.table === table)) {
+      const shown = rows.slice(0, subscription.current.limit ?? 100).map((row) => Object.values(row));
+      subscription.send({ columns, rows: shown, total });
+    }
   }
 
   /** The newest subscription. */
@@ -81,11 +103,11 @@ export class FakeSubscription implements Subscription {
   }
 
   /** The last view that was requested. */
-  get asked(): View {
+  get current(): View {
     return this.views.at(-1) as View;
   }
 
-  /** Sends a page that answers the last view, unless `page` has another one. */
+  /** Sends a page of the last view, unless `page` has another one. */
   send(page: Partial<Page> & { columns: readonly Column[]; rows: readonly Row[] }, change?: Change): void {
     const before = this.page;
     this.page = {
@@ -93,10 +115,10 @@ export class FakeSubscription implements Subscription {
       generation: 1,
       publication: 1,
       version: (before?.version ?? 0) + 1,
-      total: (this.asked.offset ?? 0) + page.rows.length,
-      offset: this.asked.offset ?? 0,
+      total: (this.current.offset ?? 0) + page.rows.length,
+      offset: this.current.offset ?? 0,
       missing: [],
-      view: this.asked,
+      view: this.current,
       ...page,
     };
     const swapped = before !== null && before.generation !== this.page.generation;
