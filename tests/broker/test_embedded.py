@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
+from tests.processes import is_gone
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker, folder, ports
@@ -54,14 +55,6 @@ def make_topic(broker: EmbeddedBroker) -> str:
     return name
 
 
-def gone(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    return False
-
-
 def test_a_started_broker_takes_and_gives_records(broker: EmbeddedBroker, new_topic: Callable[..., str]) -> None:
     topic = new_topic()
     write(broker, topic, b"1", b"2", b"3")
@@ -87,13 +80,13 @@ def test_records_survive_a_crash_and_a_clean_stop(tmp_path: Path) -> None:
         write(broker, topic, b"before the crash")
         first = broker.pid
         broker.kill()
-        assert (broker.running, gone(first)) == (False, True)
+        assert (broker.running, is_gone(first)) == (False, True)
         broker.start()
         assert broker.bootstrap == bootstrap
         write(broker, topic, b"before the stop")
         second = broker.pid
         broker.stop()
-        assert (broker.running, gone(second)) == (False, True)
+        assert (broker.running, is_gone(second)) == (False, True)
         broker.start()
         assert broker.bootstrap == bootstrap
         assert read(broker, topic, 2) == [b"before the crash", b"before the stop"]
@@ -192,6 +185,6 @@ def test_the_broker_dies_with_its_owner_and_so_does_a_temporary_folder(tmp_path:
         assert Path(log_file).is_file()
         owner.kill()
         owner.wait()
-        wait_until(lambda: gone(int(pid)) and list(tmp_path.iterdir()) == [])
+        wait_until(lambda: is_gone(int(pid)) and list(tmp_path.iterdir()) == [])
         if forked:
             os.killpg(owner.pid, signal.SIGKILL)  # the forked child, in the session that was made for this test

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.processes import is_gone
 from tests.waiting import wait_until
 
 from evertable.broker.process import SupervisedProcess
@@ -16,14 +17,6 @@ from evertable.broker.process import SupervisedProcess
 WAITING = "import signal, sys; signal.signal(signal.SIGTERM, {}); print('ready', flush=True); signal.pause()"
 STUBBORN = WAITING.format("signal.SIG_IGN")
 ORDERLY = WAITING.format("lambda *_: sys.exit('bye')")
-
-
-def gone(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    return False
 
 
 def start(program: str, output: Path, keep_open: tuple[int, ...] = ()) -> SupervisedProcess:
@@ -36,20 +29,20 @@ def test_stop_lets_it_end_cleanly(tmp_path: Path) -> None:
     process = start(ORDERLY, tmp_path / "out")
     assert process.running
     process.stop(30)
-    assert (process.running, gone(process.pid)) == (False, True)
+    assert (process.running, is_gone(process.pid)) == (False, True)
     assert (tmp_path / "out").read_text() == "ready\nbye\n"
 
 
 def test_stop_kills_what_ignores_sigterm(tmp_path: Path) -> None:
     process = start(STUBBORN, tmp_path / "out")
     process.stop(0.1)
-    assert (process.running, gone(process.pid)) == (False, True)
+    assert (process.running, is_gone(process.pid)) == (False, True)
 
 
 def test_kill_does_not_wait(tmp_path: Path) -> None:
     process = start(ORDERLY, tmp_path / "out")
     process.kill()
-    assert gone(process.pid)
+    assert is_gone(process.pid)
     assert (tmp_path / "out").read_text() == "ready\n"
 
 
@@ -75,5 +68,5 @@ def test_a_lock_is_held_until_it_ends(tmp_path: Path) -> None:
 def test_it_dies_with_a_supervisor_that_is_killed(tmp_path: Path) -> None:
     process = start(STUBBORN, tmp_path / "out")
     os.kill(process._supervisor.pid, signal.SIGKILL)
-    wait_until(lambda: gone(process.pid))
+    wait_until(lambda: is_gone(process.pid))
     process.kill()

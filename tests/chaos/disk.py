@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import subprocess
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 SIZE_MB = 64
@@ -40,9 +39,7 @@ class SmallDisk:
         self.mounted = self._wanted and subprocess.run(command, capture_output=True, check=False).returncode == 0
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self.mounted:
             subprocess.run(["umount", "--lazy", str(self.folder)], check=True)
             self.mounted = False

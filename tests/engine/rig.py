@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from confluent_kafka import Producer
@@ -160,9 +159,7 @@ class Generation:
         self.seen.update((r["side"], r["partition"], r["offset"]) for r in changes.rejects.to_pylist())
         return True
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._reader is not None:
             self._reader.close()
         self.engine.stop(self.number)

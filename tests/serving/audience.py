@@ -7,7 +7,6 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
-from types import TracebackType
 from typing import Any, Self
 
 import websockets
@@ -50,9 +49,7 @@ class Audience:
         wait_until(lambda: self.problems or 0 not in self.publications(), "a page for every viewer")
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._closing = True
         self._loop.call_soon_threadsafe(self._ended.set)
         self._thread.join(30)

@@ -8,7 +8,6 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any, Self
 
 from confluent_kafka import KafkaError, Message, Producer
@@ -51,9 +50,7 @@ class Flow(ABC):
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._pausing.set()
         self._thread.join()
 
