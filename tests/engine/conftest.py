@@ -15,7 +15,6 @@ from evertable.config import JoinType
 from evertable.engine.launch import EngineSettings
 from evertable.engine.process import Engine
 from evertable.engine.protocol import EngineEvent
-from evertable.engine.session import PRODUCER_IDLE
 
 NewGeneration = Callable[..., Generation]
 
@@ -23,7 +22,7 @@ NewGeneration = Callable[..., Generation]
 @pytest.fixture(scope="session")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     log = tmp_path_factory.mktemp("engine") / "spark.log"
-    with Engine(EngineSettings(log=log, spark={PRODUCER_IDLE: "1h"})) as running:  # only we close producers
+    with Engine(EngineSettings(log=log)) as running:
         yield running
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
+
+from evertable.changelog.schema import SourcePartition
 
 MATCHES = pa.schema([(name, pa.int64()) for name in ("left", "right", "order_ts")])
 REJECTS = pa.schema(
@@ -22,8 +25,20 @@ NO_REJECTS = pa.RecordBatch.from_pylist([], REJECTS)
 
 
 @dataclass(frozen=True)
+class Barrier:
+    """A statement that all about the source records before ``ends`` precedes it in its channel.
+
+    A channel is a state partition of the query and a partition of the changelog; there are ``channels`` of them.
+    """
+
+    channel: int
+    channels: int
+    ends: Mapping[SourcePartition, int]
+
+
+@dataclass(frozen=True)
 class Changes:
-    """Rows per source, matches and rejects, each in the order in which they were read, with repeats.
+    """Rows per source, matches, rejects and barriers, each in the order in which they were read, with repeats.
 
     - ``rows[side]``: ``_id`` (row id), ``_ts`` (the record's timestamp in ms), then the source's columns as configured;
     - ``matches``: ``left``, ``right`` (row ids), ``order_ts`` (in ms, of the chosen row: the right one in ``natural``,
@@ -38,3 +53,4 @@ class Changes:
     rejects: pa.RecordBatch
     records: int
     """The number of changelog records that were decoded."""
+    barriers: tuple[Barrier, ...] = ()

@@ -8,10 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from evertable.changelog.block import Array, Block, Origin, records_of, require_version
-from evertable.changelog.changes import MATCHES, NO_MATCHES, NO_REJECTS, REJECTS, Changes
+from evertable.changelog.changes import MATCHES, NO_MATCHES, NO_REJECTS, REJECTS, Barrier, Changes
 from evertable.changelog.ids import Ints, has_row_id, row_ids
 from evertable.changelog.rows import decode_rows
 from evertable.changelog.schema import (
+    BARRIER_END,
+    CHANNEL,
     HEADER,
     MAX_RAW,
     ChangelogSchema,
@@ -24,7 +26,8 @@ from evertable.changelog.schema import (
 _LONG = np.dtype("<i8")
 
 # numpy compares plain numbers much faster than members of an enum
-_ROW, _REJECT = int(RecordKind.ROW), int(RecordKind.REJECT)
+_ROW, _MATCHES, _REJECT = int(RecordKind.ROW), int(RecordKind.MATCHES), int(RecordKind.REJECT)
+_BARRIER = int(RecordKind.BARRIER)
 _LEFT = int(Side.LEFT)
 _NONE_MODE, _TIMED = int(MatchMode.NONE), int(MatchMode.IDS_WITH_TIMES)
 _TOMBSTONE = int(RejectMode.TOMBSTONE)
@@ -54,15 +57,16 @@ class Decoder:
             decode_rows(block, layout, np.flatnonzero(is_row & (side == int(at))), tails)
             for at, layout in zip(Side, self.schema.layouts, strict=True)
         )
-        matches = self._matches(block, np.flatnonzero(~is_reject), tails)
+        matches = self._matches(block, np.flatnonzero(is_row | (kind == _MATCHES)), tails)
         rejects = _rejects(block, np.flatnonzero(is_reject))
-        return Changes((left, right), matches, rejects, len(block.starts))
+        barriers = tuple(_barrier(block, int(i)) for i in np.flatnonzero(kind == _BARRIER))
+        return Changes((left, right), matches, rejects, len(block.starts), barriers)
 
     def _check(self, block: Block, header: Array) -> None:
         kind, side, mode = header["kind"], header["side"], header["mode"]
         partition, offset = header["partition"], header["offset"]
         require_version(block, header)
-        block.require((kind >= 1) & (kind <= 3), lambda i: f"has the unknown kind {kind[i]}")
+        block.require(((kind >= 1) & (kind <= 3)) | (kind == _BARRIER), lambda i: f"has the unknown kind {kind[i]}")
         block.require(side <= 1, lambda i: f"has the unknown side {side[i]}")
         is_reject = kind == _REJECT
         is_known = np.where(is_reject, mode <= 1, (mode == _NONE_MODE) | (mode == self._match_modes[side]))
@@ -99,6 +103,23 @@ class Decoder:
             order[beside] = block.gather(at[beside] + _LONG.itemsize, _LONG)
         columns = np.where(from_left, own, other), np.where(from_left, other, own), order
         return pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=MATCHES)
+
+
+def _barrier(block: Block, record: int) -> Barrier:
+    """Decodes one barrier; there are few."""
+    at, start = np.array([record]), block.starts[record] + HEADER.itemsize
+    count = int(block.gather(block.starts[at], HEADER)["count"][0])
+    room = int(block.lengths[record]) - HEADER.itemsize - CHANNEL.itemsize
+    fits = np.array([room == count * BARRIER_END.itemsize])
+    block.require(fits, f"has {room} bytes for the {count} ends of a barrier", at=at)
+    channel = block.gather(np.array([start]), CHANNEL)[0]
+    ends = block.gather(start + CHANNEL.itemsize + np.arange(count) * BARRIER_END.itemsize, BARRIER_END)
+    block.require(np.array([ends["side"].max(initial=0) <= 1]), "has an end of an unknown side", at=at)
+    return Barrier(
+        int(channel["bucket"]) * int(channel["partitions"]) + int(channel["partition"]),
+        int(channel["buckets"]) * int(channel["partitions"]),
+        {(Side(int(each["side"])), int(each["partition"])): int(each["end"]) for each in ends},
+    )
 
 
 def _rejects(block: Block, records: Ints) -> pa.RecordBatch:

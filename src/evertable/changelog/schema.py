@@ -14,7 +14,7 @@ import pyarrow as pa
 from evertable.schema.columns import Column, ColumnType, Kind
 from evertable.schema.joins import JoinType
 
-VERSION = 2
+VERSION = 3
 MAX_MATCHES = 5_000  # in one record of the keyed operator
 MAX_RAW = 1_024  # bytes kept of a rejected record's value
 
@@ -25,11 +25,16 @@ class RecordKind(IntEnum):
     REJECT = 3
     BATCH = 4
     """Not a record but a message of several records."""
+    BARRIER = 5
 
 
 class Side(IntEnum):
     LEFT = 0
     RIGHT = 1
+
+
+SourcePartition = tuple[Side, int]
+"""A partition of a source's topic."""
 
 
 class MatchMode(IntEnum):
@@ -56,6 +61,8 @@ _HEADER_FIELDS: list[tuple[Any, ...]] = [
     ("partition", "<i4"),
 ]
 HEADER = np.dtype(_HEADER_FIELDS)
+CHANNEL = np.dtype([(name, "<u4") for name in ("bucket", "buckets", "partition", "partitions")])
+BARRIER_END = np.dtype([("side", "<u4"), ("partition", "<u4"), ("end", "<i8")])
 
 _FIXED = {
     Kind.STRING: "<u4",

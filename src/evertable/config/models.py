@@ -163,6 +163,12 @@ class Engine(Section):
     trigger: Trigger = Field(
         default=Trigger.REALTIME, description="`realtime` (milliseconds) or `microbatch` (the same plan, in batches)"
     )
+    readers: int = Field(
+        default=1,
+        ge=1,
+        le=64,
+        description="tasks that read a generation's topics; more than 1 need [open ports](SECURITY.md#ports-of-spark)",
+    )
     interval_s: int = Field(
         default_factory=_default_interval,
         ge=0,

@@ -36,7 +36,7 @@ from evertable.engine.protocol import (
     TaskSlots,
     encode,
 )
-from evertable.engine.session import create_session, is_cluster, release_s
+from evertable.engine.session import RELEASE_S, create_session, is_cluster
 from evertable.engine.spec import GenerationSpec, from_wire
 
 if TYPE_CHECKING:
@@ -75,7 +75,6 @@ class Queries:
         self._reported: dict[int, EpochCommitted] = {}
         self._releasing: dict[int, float] = {}
         self._on_cluster = is_cluster(str(spark.sparkContext.master))
-        self._release_s = release_s(spark)
         self._slots = spark_internals.task_slots(spark)
 
     @property
@@ -103,7 +102,7 @@ class Queries:
             found[1].stop()
         with self._lock:  # a start that answers this event must find the entry
             self._output.send(Stopped(generation))
-            self._releasing[generation] = time.monotonic() + self._release_s
+            self._releasing[generation] = time.monotonic() + RELEASE_S
 
     def watch(self) -> None:
         """Checks the executors and every query once, and reports changes."""
@@ -151,17 +150,17 @@ class Queries:
         last = query.lastProgress
         if last is None:
             return
-        left, right = committed_ends(spec, (source["endOffset"] for source in last["sources"]))
+        left, right = committed_ends(last["sources"][0]["endOffset"])
         progress = EpochCommitted(spec.generation, last["batchId"], left, right)
         if self._reported.get(spec.generation) != progress:
             self._reported[spec.generation] = progress
             self._output.send(progress)
 
     def _is_released(self, generation: int, deadline: float) -> bool:
-        """Closes an ended query's producer and returns whether it is closed; on a cluster, Spark closes it later."""
+        """Closes an ended query's producer and returns whether it is closed; on a cluster, executors close it later."""
         if self._on_cluster:
             return time.monotonic() > deadline
-        return spark_internals.close_producer(self._spark, plan.producer_id(generation))
+        return spark_internals.release_producers(self._spark, plan.query_name(generation))
 
 
 def serve(commands: Iterator[bytes], output: Output, folder: Path | None) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from zipfile import ZipFile
 
 from evertable.config.models import Engine as EngineConfig
 from evertable.engine import scratch
@@ -46,7 +45,7 @@ class Child:
     """A started child process; the constructor raises if it cannot be started."""
 
     def __init__(self, settings: EngineSettings, program: Sequence[str] = PROGRAM) -> None:
-        operator, connector = operator_jar(), jar_paths("connector")
+        jars = [operator_jar(), *jar_paths("engine")]
         java = find_java()
         self._log = settings.log
         spark_log = settings.log.open("ab") if settings.log else None
@@ -70,7 +69,6 @@ class Child:
             os.close(held)  # from now on the child holds the lock
             if spark_log:
                 spark_log.close()
-        jars = [operator, *without_replaced_classes(operator, connector, self._scratch)]
         spark = {"spark.local.dir": str(self._scratch), **settings.spark}
         opening = {"master": settings.master, "jars": [str(jar) for jar in jars], "spark": spark}
         self.send(command("open", log_level=settings.log_level, **opening))
@@ -130,24 +128,3 @@ class Child:
             lines = tail.read().decode(errors="replace").splitlines()
         errors = [line.strip() for line in lines if "rror" in line or "xception" in line]
         return f" ({errors[-1][:300]})" if errors else ""
-
-
-def without_replaced_classes(operator: Path, jars: Sequence[Path], folder: Path) -> list[Path]:
-    """Returns jars that hold no class of the operator's, since executors load jars in any order.
-
-    A jar that holds one is copied into ``folder`` without it.
-    """
-    with ZipFile(operator) as opened:
-        replaced = {name for name in opened.namelist() if name.endswith(".class")}
-    return [_without(replaced, jar, folder) for jar in jars]
-
-
-def _without(classes: set[str], jar: Path, folder: Path) -> Path:
-    with ZipFile(jar) as original:
-        kept = [entry for entry in original.infolist() if entry.filename not in classes]
-        if len(kept) == len(original.infolist()):
-            return jar
-        with ZipFile(folder / jar.name, "w") as copy:
-            for entry in kept:
-                copy.writestr(entry, original.read(entry))
-    return folder / jar.name

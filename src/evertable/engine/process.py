@@ -111,7 +111,7 @@ class Engine:
     def open(self, timeout_s: float = 120) -> Ready:
         """Starts the child process and waits until Spark is ready; raises as soon as that has failed."""
         # What is missing is reported here, not on the keeper's thread.
-        find_java(), jar_paths("connector"), operator_jar()
+        find_java(), jar_paths("engine"), operator_jar()
         self._keeper.start()
         with self._changed:
             self._changed.wait_for(lambda: self._ready or self._death or self._closing.is_set(), timeout_s)

@@ -13,10 +13,8 @@ from evertable.secrets import looks_secret, suggests_secret
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PRODUCER_IDLE_S = 30  # after which Spark closes an idle producer; a new one would delay the next record
-CLOSING_S = 15  # how long that takes at most, on any executor
-RELEASE_S = PRODUCER_IDLE_S + CLOSING_S
-PRODUCER_IDLE = "spark.kafka.producer.cache.timeout"
+RELEASE_S = 45.0
+"""After so long an executor has closed the producer and the consumers of an ended query: ``Held`` in ``jvm/``."""
 
 LOCAL_SLOTS = 256  # threads, mostly idle: in real-time mode every task of every generation keeps its own
 
@@ -34,7 +32,7 @@ SETTINGS: dict[str, str] = {
     "spark.locality.wait": "0",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.adaptive.enabled": "false",  # plans are not changed while a stream runs
-    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.shuffle.partitions": "1",  # with one reader no shuffle is needed
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.streaming.minBatchesToRetain": "2",
     # State: RocksDB, which writes only what changed at the end of an epoch.
@@ -49,16 +47,6 @@ SETTINGS: dict[str, str] = {
     "spark.sql.ui.retainedExecutions": "10",
     # The second run of this task closes the state stores (RocksDB, files, threads) of a query that has ended.
     "spark.sql.streaming.stateStore.maintenanceInterval": "5s",
-    # An ended generation's producer must be closed before its changelog is deleted, or it could recreate the topic.
-    # In local mode child.py closes it at once; on a cluster, this timeout does.
-    PRODUCER_IDLE: f"{PRODUCER_IDLE_S}s",
-    "spark.kafka.producer.cache.evictorThreadRunInterval": "1s",
-    # An ended generation's consumers hold sockets and fetched records. Each run of the evictor checks ten consumers,
-    # so it must run often. A running query's consumers are in use except between two epochs.
-    "spark.kafka.consumer.cache.timeout": "10s",
-    "spark.kafka.consumer.cache.evictorThreadRunInterval": "1s",
-    "spark.kafka.consumer.fetchedData.cache.timeout": "10s",
-    "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "1s",
     # Real-time mode rejects these, and a cluster's defaults may set them.
     "spark.dynamicAllocation.enabled": "false",
     "spark.speculation": "false",
@@ -71,7 +59,7 @@ SETTINGS: dict[str, str] = {
 
 LOCAL_SETTINGS: dict[str, str] = {
     "spark.driver.host": "127.0.0.1",  # on a cluster, executors reach the driver by its name
-    # The streaming shuffle ignores this and listens on all interfaces: docs/SECURITY.md, "Ports of Spark".
+    # The streaming shuffle of several readers ignores this: docs/SECURITY.md, "Ports of Spark".
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.rpc.netty.dispatcher.numThreads": "8",  # by default one for each of the 256 slots
     **spark_internals.LOCAL_SETTINGS,
@@ -92,11 +80,6 @@ def slots_of(master: str) -> tuple[str, int | None]:
 def is_cluster(master: str) -> bool:
     """Returns whether executors are separate processes, which come and go."""
     return slots_of(master)[1] is None
-
-
-def release_s(spark: SparkSession) -> float:
-    """Returns the seconds until Spark has closed the producer of an ended query, on any executor."""
-    return spark_internals.setting_in_seconds(spark, PRODUCER_IDLE, PRODUCER_IDLE_S) + CLOSING_S
 
 
 def create_session(master: str | None, jars: Sequence[Path], overrides: Mapping[str, str]) -> SparkSession:

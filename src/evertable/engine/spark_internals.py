@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 # fmt: off
 SETTINGS: dict[str, str] = {
@@ -20,7 +21,9 @@ SETTINGS: dict[str, str] = {
     "spark.sql.streaming.checkpointFileManagerClass":
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
     "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
-    # Shuffle: rows cross at once instead of waiting for a buffer to fill (45 ms by default).
+    # A single stage needs CoalesceExec, which works in real-time mode but is not on the list of those that were tried.
+    "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
+    # Shuffle, with several readers: rows cross at once instead of waiting for a buffer to fill (45 ms by default).
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "2",
     "spark.shuffle.streaming.networkBufferSize": "65536",  # holds a pack: a larger row's true size is not counted
 }
@@ -62,11 +65,6 @@ def task_slots(spark: SparkSession) -> int:
     return int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))
 
 
-def setting_in_seconds(spark: SparkSession, name: str, default_s: int) -> int:
-    """Reads a setting that is a time, in any of Spark's spellings."""
-    return int(_scala_context(spark).conf().getTimeAsSeconds(name, f"{default_s}s"))
-
-
 def causes(query: StreamingQuery, at_most: int = 10) -> list[str]:
     """Lists the causes of a failed query's error, outermost first; pyspark shows the error alone."""
     found: list[str] = []
@@ -85,9 +83,17 @@ def keyed_join(spark: SparkSession, packs: DataFrame, join: str) -> DataFrame:
     return DataFrame(joined.toDF(), spark)
 
 
-def close_producer(spark: SparkSession, client_id: str) -> bool:
-    """Closes the connector's cached producer with that client id, and returns whether it is closed."""
-    return bool(_operator(spark).Producers.close(client_id))
+def write_changelog(
+    spark: SparkSession, writer: DataStreamWriter, query: str, topic: str, kafka: Mapping[str, str]
+) -> DataStreamWriter:
+    """Sets our JVM writer as the sink; pyspark's ``foreach`` takes Python functions only."""
+    writer._jwrite.foreach(_operator(spark).ChangelogWriter(query, topic, dict(kafka)))
+    return writer
+
+
+def release_producers(spark: SparkSession, query: str) -> bool:
+    """Closes the idle producers of an ended query in this JVM; returns whether no task uses one any more."""
+    return bool(_operator(spark).ChangelogWriter.release(query))
 
 
 def _operator(spark: SparkSession) -> Any:

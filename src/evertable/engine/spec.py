@@ -15,7 +15,7 @@ Trigger = Literal["realtime", "microbatch"]
 
 @dataclass(frozen=True)
 class SourceSpec:
-    """One side of the join; ``backlog_ends`` has the last offset of each partition's backlog."""
+    """One side of the join; ``backlog_ends`` has the offset after each partition's backlog."""
 
     name: str
     topic: str
@@ -40,6 +40,10 @@ class GenerationSpec:
     checkpoint: str
     trigger: Trigger = "realtime"
     interval_s: int = 30
+    readers: int = 1
+    """How many tasks read the topics. With one, and one state partition, the query is a single stage."""
+    is_eager: bool = False
+    """Whether the first epoch ends at once, because the generation is shown before its backlog is read."""
     throttled_until_ms: int = 0
     """Until this time (epoch milliseconds), the backlog is read slowly enough to leave room for other generations."""
 
@@ -47,7 +51,7 @@ class GenerationSpec:
         """Counts the task slots that the query holds: in real-time mode all tasks of all stages run at once."""
         if self.trigger == "microbatch":
             return 0  # its tasks are short, and wait for a free slot
-        return len(self.left.start) + len(self.right.start) + shuffle_partitions
+        return 1 if (self.readers, shuffle_partitions) == (1, 1) else self.readers + shuffle_partitions
 
 
 def local_path(checkpoint: str) -> Path | None:

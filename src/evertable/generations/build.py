@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 
 from evertable.background import run_concurrently, run_in_background
-from evertable.changelog.backlog import PartitionBacklog, find_backlog, find_last_records
-from evertable.changelog.caught_up import CaughtUp, SourcePartition
-from evertable.changelog.coverage import Span
+from evertable.changelog.backlog import PartitionBacklog, find_backlog
+from evertable.changelog.positions import Backlog
 from evertable.changelog.reader import ChangelogReader
 from evertable.changelog.schema import ChangelogSchema, Side
 from evertable.changelog.topics import ChangelogTopic, ChangelogTopics, largest_message
 from evertable.config import Config, Source, Start
-from evertable.engine.committed import Ends
 from evertable.engine.spec import GenerationSpec, SourceSpec
 from evertable.kafka.admin import AdminPool
 
@@ -35,18 +33,17 @@ class Build:
     extents: tuple[Extents, Extents]
     changelog_partitions: int
 
-    def caught_up(self, is_restarted: Callable[[], bool] = lambda: False) -> CaughtUp:
-        """Returns a check of whether the changelog has shown the backlog.
-
-        ``is_restarted`` returns whether the query was started more than once.
-        """
-        spans = {
-            (side, partition): extent.span
+    @property
+    def backlog(self) -> Backlog:
+        """What the tables must hold before the generation is shown."""
+        extents = {
+            (side, partition): extent
             for side in Side
             for partition, extent in self.extents[side].items()
-            if extent.span is not None
+            if extent.end > extent.start
         }
-        return CaughtUp(spans, is_restarted)
+        begins = {place: extent.start for place, extent in extents.items()}
+        return Backlog(begins, {place: extent.end for place, extent in extents.items()})
 
     def reader(self, config: Config) -> ChangelogReader:
         """Returns a reader of the generation's changelog from its beginning."""
@@ -103,29 +100,12 @@ def resume(
         return topics.find(generation, _largest_message(config, clients, timeout_s), admin, timeout_s=timeout_s)
 
     finding = run_in_background(find)
+    found = _both_extents(config, Start.EARLIEST, Start.EARLIEST, finding, timeout_s)
     left, right = (
-        {partition: _from(extent, start.get(partition, 0)) for partition, extent in extents.items()}
-        for extents, start in zip(
-            _both_extents(config, Start.EARLIEST, Start.EARLIEST, finding, timeout_s), starts, strict=True
-        )
+        {partition: extent.from_offset(start.get(partition, 0)) for partition, extent in extents.items()}
+        for extents, start in zip(found, starts, strict=True)
     )
     return _built(config, generation, finding.result(), checkpoint, (left, right))
-
-
-def committed_records(
-    config: Config, built: Build, ends: Ends, *, timeout_s: float = TIMEOUT_S
-) -> dict[SourcePartition, int]:
-    """Returns, for each source partition, the last committed record that the topic still has."""
-
-    def find(side: Side, source: Source, spec: SourceSpec) -> dict[SourcePartition, int]:
-        properties = config.source_kafka(source).for_librdkafka()
-        last = find_last_records(properties, source.topic, spec.start, ends[side], timeout_s=timeout_s)
-        return {(side, partition): offset for partition, offset in last.items()}
-
-    left, right = run_concurrently(
-        lambda: find(Side.LEFT, config.left, built.spec.left), lambda: find(Side.RIGHT, config.right, built.spec.right)
-    )
-    return left | right
 
 
 def _built(
@@ -139,8 +119,7 @@ def _built(
     is_eager: bool = False,
 ) -> Build:
     left, right = (
-        _source_spec(config, source, found, is_eager=is_eager)
-        for source, found in zip((config.left, config.right), extents, strict=True)
+        _source_spec(config, source, found) for source, found in zip((config.left, config.right), extents, strict=True)
     )
     spec = GenerationSpec(
         generation=generation,
@@ -153,6 +132,8 @@ def _built(
         checkpoint=checkpoint,
         trigger=config.engine.trigger.value,
         interval_s=config.engine.interval_s,
+        readers=config.engine.readers,
+        is_eager=is_eager,
         throttled_until_ms=round((time.time() + throttle_s) * 1000) if throttle_s else 0,
     )
     schema = ChangelogSchema(config.left.columns, config.right.columns, config.join.type)
@@ -197,16 +178,7 @@ def _both_extents(
     return found_left, found_right
 
 
-def _from(extent: PartitionBacklog, start: int) -> PartitionBacklog:
-    """Returns the extent without what lies before ``start``."""
-    span = extent.span
-    if span is not None:
-        span = Span(max(span.first, start), span.last) if start <= span.last else None
-    return PartitionBacklog(start, span)
-
-
-def _source_spec(config: Config, source: Source, extents: Extents, *, is_eager: bool) -> SourceSpec:
-    backlog_ends = {partition: extent.span.last for partition, extent in extents.items() if extent.span}
+def _source_spec(config: Config, source: Source, extents: Extents) -> SourceSpec:
     return SourceSpec(
         name=source.name,
         topic=source.topic,
@@ -214,5 +186,5 @@ def _source_spec(config: Config, source: Source, extents: Extents, *, is_eager: 
         columns=source.columns,
         start={partition: extent.start for partition, extent in extents.items()},
         kafka=config.source_kafka(source).for_java(),
-        backlog_ends={} if is_eager else backlog_ends,
+        backlog_ends={partition: extent.end for partition, extent in extents.items() if extent.end > extent.start},
     )

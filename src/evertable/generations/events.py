@@ -8,7 +8,6 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
-from evertable.changelog.resumption import ChangelogEnd
 from evertable.control.messages import ControlMessage, Resolved
 from evertable.engine.protocol import EngineEvent
 from evertable.generations.source_events import WatchEvent
@@ -47,14 +46,6 @@ class Warm:
 
 
 @dataclass(frozen=True)
-class Committed:
-    """A generation's query has committed an epoch, after which its changelog ended here."""
-
-    generation: int
-    end: ChangelogEnd
-
-
-@dataclass(frozen=True)
 class Broken:
     """A generation cannot continue."""
 
@@ -75,6 +66,6 @@ class Stop:
     failure: Exception | None = None
 
 
-OrchestratorEvent = Message | Checked | Built | Warm | Committed | Broken | Ended | EngineEvent | WatchEvent | Stop
+OrchestratorEvent = Message | Checked | Built | Warm | Broken | Ended | EngineEvent | WatchEvent | Stop
 EventQueue = queue.SimpleQueue[OrchestratorEvent]
 """Hands events to the orchestrator, in order. It exists before the orchestrator and all who put events into it."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Self
 
 import structlog
 
-from evertable.changelog.caught_up import CatchUpProgress, CaughtUp, SourcePartition, SourcePositions
 from evertable.changelog.changes import Changes
+from evertable.changelog.positions import Backlog, CatchUpProgress, ResumeCheck, SourcePositions, missing
 from evertable.changelog.reader import ChangelogReader
-from evertable.changelog.resumption import ResumeCheck
+from evertable.changelog.schema import SourcePartition
 from evertable.errors import KafkaAccessError
 from evertable.tables.generation import GenerationTables
 
@@ -34,10 +34,6 @@ RECOVERED_S = 10.0
 log = structlog.get_logger()
 
 
-Commit = tuple[Mapping[SourcePartition, int], Mapping[int, int]]
-"""The source offsets that an epoch has committed, and where the changelog ended then."""
-
-
 class Feed:
     """Keeps a generation's tables up to date until it is closed. It owns the reader.
 
@@ -51,7 +47,7 @@ class Feed:
         self,
         reader: ChangelogReader,
         tables: GenerationTables,
-        caught_up: CaughtUp,
+        backlog: Backlog,
         *,
         on_caught_up: Callable[[], None] = lambda: None,
         on_failure: Callable[[Exception], None] = lambda error: None,
@@ -68,17 +64,14 @@ class Feed:
         """The monotonic time at which records were last folded."""
         self._rates: deque[tuple[float, int]] = deque([(self.last_fold, 0)], maxlen=RATE_SAMPLES)
         self._reader = reader
-        self._caught_up = caught_up
+        self._backlog = backlog
         self._on_caught_up = on_caught_up
         self._on_failure = on_failure
         self._has_room = has_room
         self._resume_check = resume_check
         self._lock = threading.Lock()
-        self._unread_commits: list[Commit] = []
-        """Commits whose records are not all read yet: only the first and the newest."""
-        self._passed: dict[SourcePartition, int] = {}
         self._has_commit = False
-        self._reached = SourcePositions()
+        self._positions = SourcePositions()
         self._replayed: SourcePositions | None = None
         self._replays_to: dict[SourcePartition, int] = {}
         self._last_refusal: float | None = None
@@ -90,7 +83,7 @@ class Feed:
     def progress(self) -> CatchUpProgress:
         """How much of the backlog is in the tables."""
         with self._lock:
-            return self._caught_up.progress
+            return self._backlog.progress(self._positions)
 
     @property
     def rate(self) -> float:
@@ -101,33 +94,22 @@ class Feed:
 
     @property
     def positions(self) -> dict[SourcePartition, int]:
-        """For each source partition, the next offset that is not in the tables yet.
-
-        That is behind the last record folded. It is behind offsets that are no records (transaction markers, gaps) once
-        the query has committed them and all that it wrote until then has been read.
-        """
+        """For each source partition, the next offset that is not in the tables yet."""
         with self._lock:
-            reached = self._reached.ends
-            for partition, end in self._passed.items():
-                reached[partition] = max(end, reached.get(partition, 0))
-            return reached
+            return self._positions.reached
 
     def start(self) -> Self:
         self._thread.start()
         return self
 
-    def committed(self, ends: Mapping[SourcePartition, int], changelog_end: Mapping[int, int]) -> None:
-        """Notes that an epoch was committed: the next source offsets, and where the changelog ended then."""
-        with self._lock:
-            self._has_commit |= bool(ends)
-            self._caught_up.committed(ends, changelog_end)
-            self._unread_commits[1:] = [(ends, changelog_end)]  # those between can be skipped
-            self._pass_commits()
+    def committed(self) -> None:
+        """Notes that the query has committed an epoch."""
+        self._has_commit = True
 
     def replay(self) -> None:
         """Notes that the query has failed: it will write again at least what it wrote since its last commit."""
         with self._lock:
-            self._replayed, self._replays_to = SourcePositions(), self._reached.ends
+            self._replayed, self._replays_to = SourcePositions(), self._positions.reached
 
     @property
     def is_replaying(self) -> bool:
@@ -135,8 +117,7 @@ class Feed:
         with self._lock:
             if self._replayed is None:
                 return False
-            ends = self._replayed.ends
-            if any(max(ends.get(at, 0), self._passed.get(at, 0)) < end for at, end in self._replays_to.items()):
+            if missing(self._replays_to, self._replayed.reached):
                 return True
             self._replayed = None
             return False
@@ -144,15 +125,6 @@ class Feed:
     def reconnect(self) -> None:
         """Continues with a new consumer, because the connection may be dead."""
         self._should_reopen = True
-
-    def _pass_commits(self) -> None:
-        positions = self._reader.positions
-        while self._unread_commits:
-            ends, changelog_end = self._unread_commits[0]
-            if any(positions.get(partition, 0) < end for partition, end in changelog_end.items()):
-                return
-            self._passed.update(ends)
-            del self._unread_commits[0]
 
     def close(self) -> None:
         """Ends the thread, which then closes the reader. On the feed's own thread it returns before that."""
@@ -206,23 +178,19 @@ class Feed:
         with self._lock:
             self.folded += changes.records
             self.last_fold = time.monotonic()
-            self._reached.add(changes)
+            self._positions.add(changes)
             if self._replayed is not None:
                 self._replayed.add(changes)
-            self._caught_up.add(changes)
-            self._caught_up.read_to(self._reader.positions)
-            self._pass_commits()
 
     def _check_caught_up(self) -> None:
         if self.is_caught_up:
             return
+        complete = self._positions.complete
         if self._resume_check is not None:
-            with self._lock:
-                shown = self._reached.ends
-            if not self._resume_check.is_read(self._reader.positions, shown):
+            if not self._resume_check.is_done(self._reader.positions, complete):
                 return
             self._resume_check = None
-        if self._caught_up.is_done and self._has_commit:
+        if self._has_commit and self._backlog.is_read(self._positions):
             self.is_caught_up = True
             with self._lock:
                 self._rates.clear()  # from here on, the rate is that of new records, without the backlog

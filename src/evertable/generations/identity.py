@@ -13,7 +13,7 @@ from evertable.kafka.admin import AdminPool
 from evertable.kafka.topics import topic_id
 from evertable.state.identity import Identity, SourceIdentity, mismatch
 
-ENGINE_FORMAT = 2
+ENGINE_FORMAT = 3
 """The version of the keyed operator's state. Checkpoints of another version cannot be resumed."""
 
 

@@ -25,7 +25,6 @@ from evertable.generations.events import (
     Broken,
     Built,
     Checked,
-    Committed,
     Ended,
     EventQueue,
     Message,
@@ -188,11 +187,6 @@ class Orchestrator:
                 self._take_built(number, error)
             case Warm(number):
                 self._publish_if_sound(number)
-            case Committed(number, end):
-                if (running := self._running.get(number)) is not None:
-                    running.changelog_end = end
-                    if (live := self._life.live) is not None and live.number == number:
-                        self._ports.state_writer.write(*running.records)
             case Broken(number, reason):
                 self._break(number, reason)
             case Ended(number, error):

@@ -11,17 +11,15 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
 
-from evertable.changelog.caught_up import SourcePartition
-from evertable.changelog.resumption import ChangelogEnd, ResumeCheck
-from evertable.changelog.schema import Side
+from evertable.changelog.positions import ResumeCheck
+from evertable.changelog.schema import Side, SourcePartition
 from evertable.config import Config, SwapMode
-from evertable.engine.committed import Ends, committed_in_checkpoint
+from evertable.engine.committed import committed_in_checkpoint
 from evertable.engine.protocol import EpochCommitted, Started
 from evertable.errors import EvertableError, NotEnoughMemoryError, TopicRecreatedError
-from evertable.generations.build import Build, StartOffsets, build, committed_records, resume
-from evertable.generations.commits import Commits, changelog_end
+from evertable.generations.build import Build, StartOffsets, build, resume
 from evertable.generations.context import GenerationContext
-from evertable.generations.events import Broken, Committed, Warm
+from evertable.generations.events import Broken, Warm
 from evertable.generations.feed import Feed
 from evertable.generations.identity import change_of, identity_of, topic_ids
 from evertable.generations.retrying import retried
@@ -33,7 +31,7 @@ from evertable.kafka.admin import AdminPool
 from evertable.kafka.outages import WarningThrottle
 from evertable.schema.wiring import Wiring
 from evertable.state.identity import Identity
-from evertable.state.records import ChangelogRecord, LiveRecord, Record
+from evertable.state.records import LiveRecord, Record
 from evertable.tables.generation import GenerationTables, Input
 from evertable.tables.table import Table
 
@@ -65,8 +63,6 @@ class RunningGeneration:
     progress: EpochCommitted | None = None
     is_warm: bool = False
     """Whether its tables hold the backlog, and its topics were not recreated meanwhile."""
-    changelog_end: ChangelogEnd | None = None
-    """Where its changelog ended at the last commit."""
     source_problems: dict[tuple[str, EventKind], str] = field(default_factory=dict)
     """What is wrong with its topics, by source and kind."""
     stall_warnings: dict[str, WarningThrottle] = field(default_factory=dict)
@@ -85,7 +81,6 @@ class RunningGeneration:
     """The build as work on another thread, if it has begun."""
     swap_began: float = 0.0
     """The monotonic time at which its build began; 0 once it was published."""
-    _commits: Commits | None = None
     _admins: AdminPool = field(default_factory=AdminPool)
     _given_up: threading.Event = field(default_factory=threading.Event)
 
@@ -109,18 +104,15 @@ class RunningGeneration:
         self.feed = Feed(
             self.built.reader(config),
             GenerationTables(left, right, self.wiring.join, context.ring),
-            self.built.caught_up(lambda: self.start_offsets is not None or context.engine.was_restarted(self.number)),
+            self.built.backlog,
             on_caught_up=partial(self._recheck_topics, config),
             on_failure=self._fail,
             has_room=context.fits,
             resume_check=resume_check,
         ).start()
         context.counts.add(self.feed)
-        topic = self.built.spec.changelog_topic
-        last = None if resume_check is None else resume_check.end
-        self._commits = Commits(lambda: changelog_end(config, topic, self._admins), self._committed, self._fail, last)
-        if resume_check is not None:
-            self._committed(committed_in_checkpoint(self.built.spec), resume_check.end)
+        if resume_check is not None and resume_check.committed:
+            self.feed.committed()
         self.started = context.engine.start(self.built.spec)
 
     def _prepare(self, config: Config, attempt: int, timeout_s: float) -> tuple[Identity, Build, ResumeCheck | None]:
@@ -144,12 +136,15 @@ class RunningGeneration:
                     may_exist=attempt > 1,
                     timeout_s=timeout_s,
                 )
-        resume_check = None
-        if starts is not None:  # before the query starts, because that writes to the changelog
-            committed = committed_records(config, built, committed_in_checkpoint(built.spec), timeout_s=timeout_s)
-            end = changelog_end(config, built.spec.changelog_topic, admins, timeout_s=timeout_s)
-            resume_check = ResumeCheck(end, committed)
-        return identity_of(config, ids, (built.spec.left.start, built.spec.right.start)), built, resume_check
+        check = None if starts is None else self._resume_check(built, config)
+        return identity_of(config, ids, (built.spec.left.start, built.spec.right.start)), built, check
+
+    def _resume_check(self, built: Build, config: Config) -> ResumeCheck:
+        """Compares checkpoint and changelog as they are before the query starts and writes to both."""
+        committed = committed_in_checkpoint(built.spec)
+        ends = {(side, partition): at for side in Side for partition, at in committed[side].items()}
+        with built.reader(config) as reader:
+            return ResumeCheck(reader.end(), ends)
 
     def _recheck_topics(self, config: Config) -> None:
         """Reports that it is warm, unless a topic was recreated meanwhile: its rows may then be of both topics."""
@@ -183,8 +178,6 @@ class RunningGeneration:
     def halt(self) -> None:
         """Ends query and feed, and keeps changelog and checkpoint for a resume."""
         self.give_up()
-        if self._commits is not None:
-            self._commits.close()
         try:
             self.context.engine.stop(self.number)
         finally:
@@ -213,28 +206,14 @@ class RunningGeneration:
             self.feed.replay()
 
     def query_started(self, started: Started) -> None:
-        """Notes that its query runs.
-
-        A commit just before a failure may not have been reported, and without new records there is no further epoch, so
-        the checkpoint is read.
-        """
+        """Notes that its query runs."""
         self.started, self.stale_reason, self.last_running = started, "", time.monotonic()
-        if self._commits is not None and self.built is not None:
-            ends = committed_in_checkpoint(self.built.spec)
-            if any(ends):
-                self._commits.committed(ends)
 
     def made_progress(self, progress: EpochCommitted) -> None:
         """Notes that the engine has committed an epoch."""
         self.progress, self.stale_reason, self.last_running = progress, "", time.monotonic()
-        if self._commits is not None:
-            self._commits.committed((progress.left, progress.right))
-
-    def _committed(self, ends: Ends, end: ChangelogEnd) -> None:
-        feed = self.feed
-        if feed is not None:
-            feed.committed({(side, partition): at for side in Side for partition, at in ends[side].items()}, end.ends)
-            self.context.post(Committed(self.number, end))
+        if self.feed is not None and (progress.left or progress.right):
+            self.feed.committed()
 
     def positions(self) -> dict[SourcePartition, int]:
         """Returns the next offset to be read of each source partition."""
@@ -243,7 +222,7 @@ class RunningGeneration:
 
     @property
     def records(self) -> list[Record]:
-        """What a restart needs to resume it and to check that its changelog is complete."""
+        """What a restart needs to resume it."""
         if self.built is None or self.identity is None:
             raise ValueError(f"generation {self.number} is not built")
         spec = self.built.spec
@@ -257,8 +236,7 @@ class RunningGeneration:
             self.created,
             self.published,
         )
-        end = self.changelog_end
-        return [live, *([] if end is None else [ChangelogRecord(self.number, end.topic_id, end.ends)])]
+        return [live]
 
     @property
     def tables(self) -> GenerationTables | None:

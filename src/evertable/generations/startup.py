@@ -7,12 +7,10 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import partial
 
-from evertable.changelog.resumption import ChangelogEnd, shortfall
 from evertable.control.messages import fold, keys_of
 from evertable.control.topic import ControlTopic
 from evertable.control.writer import Writer
 from evertable.errors import EvertableError, KafkaUnreachableError
-from evertable.generations.commits import changelog_end
 from evertable.generations.context import GenerationContext
 from evertable.generations.control_reading import ControlReading, read_control
 from evertable.generations.identity import change_of
@@ -22,7 +20,7 @@ from evertable.generations.retrying import Patience
 from evertable.generations.running import RunningGeneration
 from evertable.generations.status_tables import StatusTables, iso, iso_of_ms
 from evertable.schema.wiring import Wiring
-from evertable.state.records import ChangelogRecord, GenerationRow, LiveRecord, PreviousWiring
+from evertable.state.records import GenerationRow, LiveRecord, PreviousWiring
 from evertable.state.state import AppState
 from evertable.state.state_topic import StateTopic
 
@@ -93,7 +91,7 @@ class Startup:
         live, wanted = self.state.live, folded.wiring
         request = orchestrator.messages.recall(folded, reading.topic_id)
         if live is not None and live.wiring == wanted and not self.reset_wiring:
-            obstacle = self.patience.until_kafka_answers(lambda: self._obstacle(live, self.state.changelog))
+            obstacle = self.patience.until_kafka_answers(lambda: self._obstacle(live))
             if obstacle is None:
                 starts = (live.identity.left.offsets, live.identity.right.offsets)
                 running = RunningGeneration(self.context, live.generation, live.wiring, starts, created=live.created)
@@ -128,7 +126,7 @@ class Startup:
         live = self.state.live
         return live.wiring if live and not self.reset_wiring else self.context.config.wiring
 
-    def _obstacle(self, live: LiveRecord, changelog: ChangelogRecord | None) -> str | None:
+    def _obstacle(self, live: LiveRecord) -> str | None:
         """Returns why a generation cannot be resumed; None if it can."""
         if live.generation not in self.context.topics.list():
             return f"Its changelog '{live.changelog_topic}' is gone."
@@ -136,12 +134,7 @@ class Startup:
         if live.checkpoint != checkpoint or live.generation not in self.context.checkpoints.generations():
             return f"Its checkpoint '{live.checkpoint}' is gone."
         try:
-            config = self.context.config.rewired(live.wiring)
-            if changelog is not None and changelog.generation == live.generation:
-                remembered = ChangelogEnd(changelog.topic_id, changelog.ends)
-                if missing := shortfall(remembered, changelog_end(config, live.changelog_topic)):
-                    return missing
-            return change_of(live.identity, config)
+            return change_of(live.identity, self.context.config.rewired(live.wiring))
         except KafkaUnreachableError:
             raise  # no reason against resuming it
         except EvertableError as error:

@@ -13,8 +13,7 @@ from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
 from evertable.changelog.backlog import partitions_with_records
-from evertable.changelog.caught_up import SourcePartition
-from evertable.changelog.schema import Side
+from evertable.changelog.schema import Side, SourcePartition
 from evertable.config import Config, Source
 from evertable.errors import EvertableError, KafkaAccessError
 from evertable.generations.source_events import (

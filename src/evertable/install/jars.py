@@ -14,7 +14,7 @@ from evertable.install import ivy
 from evertable.install.cache import cache_folder, created_atomically, locked
 from evertable.install.ivy import Coordinate
 
-SetName = Literal["connector", "broker", "ecj"]
+SetName = Literal["engine", "broker", "ecj"]
 SETS: tuple[SetName, ...] = get_args(SetName)
 LOCK_FILE = Path(__file__).parent / "jars.lock"
 _verified: set[Path] = set()  # hashing 60 MB takes a tenth of a second: once per process is enough

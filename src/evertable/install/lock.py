@@ -10,15 +10,9 @@ from evertable.install import ivy
 from evertable.install.ivy import Coordinate
 from evertable.install.jars import LOCK_FILE, LockedJar, SetName, sha256_of
 
-# The connector's jars are listed by hand: its pom needs a token provider that does not resolve, and its other
-# dependencies are part of Spark.
+# What Kafka's clients depend on is part of Spark.
 _WITHOUT_DEPENDENCIES: dict[SetName, tuple[str, ...]] = {
-    "connector": (
-        "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
-        "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
-        "org.apache.kafka:kafka-clients:3.9.2",
-        "org.apache.commons:commons-pool2:2.13.1",
-    ),
+    "engine": ("org.apache.kafka:kafka-clients:4.3.1",),
     "ecj": ("org.eclipse.jdt:ecj:3.42.0",),
 }
 # The broker logs through slf4j 1.7; without the binding its log would be lost.

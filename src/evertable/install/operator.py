@@ -64,7 +64,7 @@ def build(sources: Path, jar: Path) -> None:
 
 def _compile(files: Sequence[Path], into: Path) -> None:
     [ecj] = jar_paths("ecj")
-    classpath = [*sorted(pyspark_jars().glob("*.jar")), *jar_paths("connector")]
+    classpath = [*sorted(pyspark_jars().glob("*.jar")), *jar_paths("engine")]
     command = [str(find_java().executable), "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-jar", str(ecj)]
     command += [f"-{_RELEASE}", "-proc:none", "-nowarn", "-encoding", "UTF-8", "-d", str(into)]
     command += ["-cp", os.pathsep.join(map(str, classpath)), *map(str, files)]

@@ -57,7 +57,7 @@ class LiveRecord:
 
 @dataclass(frozen=True)
 class ChangelogRecord:
-    """The live generation's changelog at its last known commit; if it is shorter at a restart, it has lost records."""
+    """The end of the live generation's changelog at a commit. Only earlier versions write and use it."""
 
     key: ClassVar[str] = "changelog"
     generation: int

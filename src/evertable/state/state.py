@@ -8,7 +8,6 @@ from typing import TypeVar
 
 from evertable.schema.wiring import Wiring
 from evertable.state.records import (
-    ChangelogRecord,
     ControlOffset,
     ControlResult,
     GenerationRow,
@@ -31,8 +30,6 @@ class AppState:
     """What a restart finds; all of it is empty at the first start."""
 
     live: LiveRecord | None = None
-    changelog: ChangelogRecord | None = None
-    """The end of the live generation's changelog at a commit; None if unknown."""
     previous: Wiring | None = None
     """The wiring that was live before, for a rollback."""
     last_generation: int = 0
@@ -78,7 +75,6 @@ class StateFold:
         numbers = _one(Numbers, records) or Numbers(0, 0)
         return AppState(
             live=_one(LiveRecord, records),
-            changelog=_one(ChangelogRecord, records),
             previous=previous.wiring if previous else None,
             last_generation=numbers.last_generation,
             publication=numbers.publication,

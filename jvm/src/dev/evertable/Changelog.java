@@ -7,10 +7,11 @@ import java.util.Arrays;
 
 /** The bytes of a changelog record, as docs/CHANGELOG-FORMAT.md lays them out. */
 final class Changelog {
-  static final int VERSION = 2;
-  static final int ROW = 1, MATCHES = 2, REJECT = 3, BATCH = 4;
+  static final int VERSION = 3;
+  static final int ROW = 1, MATCHES = 2, REJECT = 3, BATCH = 4, BARRIER = 5;
   static final int NONE = 0, IDS = 1, IDS_WITH_TIMESTAMPS = 2;
   static final int HEADER = 28;
+  static final int CHANNEL = 16, BARRIER_ENTRY = 16; // of a barrier: bucket and partition, each with their number; then offsets
   static final int OFFSET_BITS = 44;
   static final int MAX_PARTITION = 1 << 19;
   static final long MAX_OFFSET = 1L << OFFSET_BITS;
@@ -34,6 +35,32 @@ final class Changelog {
     putLong(to, 8, offset);
     putLong(to, 16, timestamp);
     putInt(to, 24, partition);
+  }
+
+  /** Says that bucket {@code bucket} of {@code buckets} has got all that was read before these offsets. */
+  static byte[] barrier(int bucket, int buckets, Offsets reached) {
+    int at = HEADER + CHANNEL;
+    byte[] record = new byte[at + BARRIER_ENTRY * reached.positions.size()];
+    header(record, BARRIER, 0, 0, reached.positions.size(), 0, 0, 0);
+    putInt(record, HEADER, bucket);
+    putInt(record, HEADER + 4, buckets);
+    for (var each : reached.positions.entrySet()) {
+      putInt(record, at, each.getKey().source());
+      putInt(record, at + 4, each.getKey().partition());
+      putLong(record, at + 8, each.getValue().offset());
+      at += BARRIER_ENTRY;
+    }
+    return record;
+  }
+
+  static boolean isBarrier(byte[] record) { return record[1] == BARRIER; }
+
+  /** The barrier for one of the changelog's partitions. */
+  static byte[] barrierIn(byte[] barrier, int partition, int partitions) {
+    byte[] record = barrier.clone();
+    putInt(record, HEADER + 8, partition);
+    putInt(record, HEADER + 12, partitions);
+    return record;
   }
 
   static int side(byte[] record) { return record[2]; }

@@ -1,14 +1,12 @@
 package dev.evertable;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import java.io.IOException;
 import java.io.Serializable;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
 
-/** One source's columns, key and limits, as the plan describes them to the parser, and how it is to be read. */
+/** One source's columns, key and limits, as the plan describes them to the parser. */
 final class SourceLayout implements Serializable {
   private static final long serialVersionUID = 1;
 
@@ -25,12 +23,9 @@ final class SourceLayout implements Serializable {
   final int[] scale;
   final int nullBytes;
   final int fixedBytes;
-  final Map<Integer, Long> past = new HashMap<>(); // the last offset of each partition that is read before the generation is shown
-  final long pacedUntilMs; // till when that is read at a pace
   private final Map<String, Integer> byName = new HashMap<>();
 
-  SourceLayout(String json) throws IOException {
-    JsonNode spec = new ObjectMapper().readTree(json);
+  SourceLayout(JsonNode spec) {
     JsonNode columns = spec.get("columns");
     int n = columns.size();
     side = spec.get("side").intValue();
@@ -51,8 +46,6 @@ final class SourceLayout implements Serializable {
       fixed += types[i].size;
       if (from[i] == From.JSON) byName.put(names[i], i);
     }
-    pacedUntilMs = spec.path("paced_until_ms").longValue();
-    spec.path("past").fields().forEachRemaining(last -> past.put(Integer.valueOf(last.getKey()), last.getValue().longValue()));
     key = java.util.Arrays.asList(names).indexOf(spec.get("key").textValue());
     nullBytes = (n + 7) / 8;
     fixedBytes = fixed;

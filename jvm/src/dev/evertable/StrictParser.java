@@ -6,6 +6,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.exc.StreamConstraintsException;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
@@ -25,7 +26,7 @@ public final class StrictParser {
   private final Draft draft;
   private byte[] joinKey;
 
-  public StrictParser(String layout) throws IOException { this(new SourceLayout(layout)); }
+  public StrictParser(String layout) throws IOException { this(new SourceLayout(new ObjectMapper().readTree(layout))); }
 
   StrictParser(SourceLayout layout) {
     this.layout = layout;
@@ -33,7 +34,8 @@ public final class StrictParser {
   }
 
   /** The changelog record, without matches yet, of a row or of a reject. */
-  public byte[] parse(byte[] value, byte[] key, int partition, long offset, long timestamp) {
+  public byte[] parse(byte[] value, byte[] key, int partition, long offset, long timestampMs) {
+    long timestamp = Math.max(-MAX_MILLIS, Math.min(MAX_MILLIS, timestampMs));
     joinKey = null;
     try {
       if (partition >= Changelog.MAX_PARTITION || offset >= Changelog.MAX_OFFSET) {
