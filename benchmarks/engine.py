@@ -23,6 +23,7 @@ from benchmarks.figures import note
 
 from evertable.broker import EmbeddedBroker
 from evertable.changelog.changes import Changes
+from evertable.changelog.positions import SourcePositions
 from evertable.changelog.reader import ChangelogReader
 from evertable.config import Config, JoinType
 from evertable.engine.launch import EngineSettings
@@ -73,22 +74,18 @@ class Bench:
         changelogs = changelog_topics(config)
         built = build(config, self._generation, changelogs, str(self._folder / f"checkpoint-{self._generation}"))
         with built.reader(config) as reader:
-            caught_up = built.caught_up()
+            positions = SourcePositions()
             cpu, own = machine.tree_cpu_seconds(self._engine.pid or 0), time.process_time()
             begin = time.perf_counter()
             self._engine.start(built.spec)
-            while not caught_up.is_done:
+            while not built.backlog.is_read(positions):
                 if changes := reader.poll(1.0):
                     result.first_s = result.first_s or time.perf_counter() - begin
                     result.rows += sum(batch.num_rows for batch in (*changes.rows, changes.rejects))
                     result.matches += changes.matches.num_rows
-                    caught_up.add(changes)
+                    positions.add(changes)
                     fold(changes)
             result.seconds = time.perf_counter() - begin
-            while changes := reader.poll(1.0):  # matches that follow the last row
-                result.matches += changes.matches.num_rows
-                fold(changes)
-                result.seconds = time.perf_counter() - begin
             result.engine_cpu_s = machine.tree_cpu_seconds(self._engine.pid or 0) - cpu
             result.reader_cpu_s = time.process_time() - own
             then(reader)

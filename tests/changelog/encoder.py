@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Context, Decimal
 from itertools import accumulate, islice
@@ -20,6 +20,7 @@ from evertable.changelog.schema import (
     RecordKind,
     RejectMode,
     Side,
+    SourcePartition,
 )
 from evertable.schema.columns import ColumnType, Kind
 
@@ -90,6 +91,12 @@ class Encoder:
         mode = RejectMode.TOMBSTONE if raw is None else RejectMode.VALUE
         text = reason.encode()
         return _header(RecordKind.REJECT, of, mode, len(text)) + text + (raw or b"")[:MAX_RAW]
+
+    def barrier(self, ends: Mapping[SourcePartition, int], channel: int = 0, channels: int = 1) -> bytes:
+        """Encodes a barrier, of a changelog with one partition."""
+        entries = (struct.pack("<IIq", side, partition, end) for (side, partition), end in ends.items())
+        head = _HEADER.pack(VERSION, RecordKind.BARRIER, 0, 0, len(ends), 0, 0, 0)
+        return head + struct.pack("<4I", channel, channels, 0, 1) + b"".join(entries)
 
     def _header(self, kind: RecordKind, of: SourceRef, matches: Sequence[Match]) -> bytes:
         return _header(kind, of, self.schema.match_mode(of.side) if matches else MatchMode.NONE, len(matches))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.changelog.encoder import Encoder, Match, SourceRef, row_id
 
 from evertable.changelog.ids import MAX_OFFSET, MAX_PARTITION
-from evertable.changelog.schema import MAX_RAW, ChangelogSchema, Side
+from evertable.changelog.schema import MAX_RAW, ChangelogSchema, Side, SourcePartition
 from evertable.schema.columns import Column, ColumnType, Kind
 from evertable.schema.joins import JoinType
 
@@ -94,7 +94,19 @@ class Reject:
         return encoder.reject(self.of, self.reason, self.raw)
 
 
-Record = Row | Matches | Reject
+@dataclass(frozen=True)
+class Ends:
+    """A barrier's ends, and its channel."""
+
+    ends: dict[SourcePartition, int]
+    channel: int
+
+    def encode(self, encoder: Encoder) -> bytes:
+        return encoder.barrier(self.ends, self.channel, CHANNELS)
+
+
+CHANNELS = 4
+Record = Row | Matches | Reject | Ends
 
 
 def records(schema: ChangelogSchema) -> st.SearchStrategy[Record]:
@@ -110,7 +122,10 @@ def records(schema: ChangelogSchema) -> st.SearchStrategy[Record]:
         return st.builds(Row, st.just(of), drawn, matches)
 
     raw = st.none() | st.binary(max_size=20) | st.just(b"x" * MAX_RAW)
-    return of.flatmap(row) | st.builds(Matches, of, matches) | st.builds(Reject, of, texts, raw)
+    places = st.tuples(st.sampled_from(Side), st.integers(0, MAX_PARTITION))
+    ends = st.dictionaries(places, st.integers(0, MAX_OFFSET), max_size=3)
+    barrier = st.builds(Ends, ends, st.integers(0, CHANNELS - 1))
+    return of.flatmap(row) | st.builds(Matches, of, matches) | st.builds(Reject, of, texts, raw) | barrier
 
 
 @st.composite

@@ -1,4 +1,4 @@
-"""The backlog has the records that a plain read_committed consumer can read, and no others."""
+"""The backlog ends where a plain read_committed consumer would have to wait."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
-from tests.changelog.producer import Produce, produce_to
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from tests.changelog.producer import Produce
 
 from evertable.broker import EmbeddedBroker
 from evertable.changelog.backlog import PartitionBacklog, find_backlog
-from evertable.changelog.coverage import Span
 from evertable.config.start import Start
 from evertable.errors import KafkaUnreachableError, TopicNotFoundError
 
@@ -49,14 +48,14 @@ def transaction(broker: EmbeddedBroker) -> Iterator[Producer]:
 
 
 def test_plain_partitions(find: Find, new_topic: MakeTopic, produce: Produce) -> None:
-    """The backlog is from the first to the last record; an empty partition has none."""
+    """The backlog ends after the last record; an empty partition has none."""
     topic = new_topic(3)
     produce(topic, [b"1", b"2", b"3"], 0)
     produce(topic, [b"1"], 2)
     assert find(topic) == {
-        0: PartitionBacklog(0, Span(0, 2)),
-        1: PartitionBacklog(0, None),
-        2: PartitionBacklog(0, Span(0, 0)),
+        0: PartitionBacklog(0, 3),
+        1: PartitionBacklog(0, 0),
+        2: PartitionBacklog(0, 1),
     }
 
 
@@ -64,7 +63,7 @@ def test_latest_has_no_backlog(find: Find, new_topic: MakeTopic, produce: Produc
     """Every existing record is before the start."""
     topic = new_topic(2)
     produce(topic, [b"1", b"2"])
-    assert find(topic, Start.LATEST) == {0: PartitionBacklog(2, None), 1: PartitionBacklog(0, None)}
+    assert find(topic, Start.LATEST) == {0: PartitionBacklog(2, 2), 1: PartitionBacklog(0, 0)}
 
 
 def test_a_time_begins_at_its_first_record(broker: EmbeddedBroker, find: Find, new_topic: MakeTopic) -> None:
@@ -76,7 +75,7 @@ def test_a_time_begins_at_its_first_record(broker: EmbeddedBroker, find: Find, n
     producer.produce(topic, b"x", partition=1, timestamp=100_000)
     assert producer.flush(30) == 0
     start = Start.parse("1970-01-01T00:02:30Z")
-    assert find(topic, start) == {0: PartitionBacklog(1, Span(1, 2)), 1: PartitionBacklog(1, None)}
+    assert find(topic, start) == {0: PartitionBacklog(1, 3), 1: PartitionBacklog(1, 1)}
 
 
 def test_offsets_above_zero(broker: EmbeddedBroker, find: Find, new_topic: MakeTopic, produce: Produce) -> None:
@@ -86,7 +85,7 @@ def test_offsets_above_zero(broker: EmbeddedBroker, find: Find, new_topic: MakeT
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
     for answer in admin.delete_records([TopicPartition(topic, 0, 4)]).values():
         answer.result(30)
-    assert find(topic) == {0: PartitionBacklog(4, Span(4, 9))}
+    assert find(topic) == {0: PartitionBacklog(4, 10)}
 
 
 def test_a_partition_whose_records_are_all_deleted(
@@ -98,45 +97,19 @@ def test_a_partition_whose_records_are_all_deleted(
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
     for answer in admin.delete_records([TopicPartition(topic, 0, 10)]).values():
         answer.result(30)
-    assert find(topic) == {0: PartitionBacklog(10, None)}
+    assert find(topic) == {0: PartitionBacklog(10, 10)}
 
 
-def test_the_marker_of_a_transaction_is_not_a_record(broker: EmbeddedBroker, find: Find, new_topic: MakeTopic) -> None:
-    """The last offset of a committed transaction is its marker's."""
+def test_the_marker_of_a_transaction_is_before_the_end(
+    broker: EmbeddedBroker, find: Find, new_topic: MakeTopic
+) -> None:
+    """A consumer passes it without a record; so it does an aborted transaction."""
     topic = new_topic()
     with transaction(broker) as producer:
         for _ in range(3):
             producer.produce(topic, b"x")
         producer.commit_transaction(30)
-    assert find(topic) == {0: PartitionBacklog(0, Span(0, 2))}
-
-
-def test_aborted_transactions_have_no_records(
-    broker: EmbeddedBroker, find: Find, new_topic: MakeTopic, produce: Produce
-) -> None:
-    """They are skipped at the beginning and at the end, even if they are longer than several search windows."""
-    topic = new_topic()
-    with transaction(broker) as producer:
-        producer.produce(topic, b"x")
-        producer.flush(30)
-        producer.abort_transaction(30)  # offsets 0 and 1
-    produce(topic, [b"x", b"x"])  # 2 and 3
-    with transaction(broker) as producer:
-        for _ in range(2000):
-            producer.produce(topic, b"x")
-        producer.flush(30)
-        producer.abort_transaction(30)
-    assert find(topic) == {0: PartitionBacklog(0, Span(2, 3))}
-
-
-def test_a_topic_with_only_an_aborted_transaction(broker: EmbeddedBroker, find: Find, new_topic: MakeTopic) -> None:
-    """It has offsets, but no backlog."""
-    topic = new_topic()
-    with transaction(broker) as producer:
-        producer.produce(topic, b"x")
-        producer.flush(30)
-        producer.abort_transaction(30)
-    assert find(topic) == {0: PartitionBacklog(0, None)}
+    assert find(topic) == {0: PartitionBacklog(0, 4)}
 
 
 def test_an_open_transaction_is_not_in_the_backlog(
@@ -149,10 +122,10 @@ def test_an_open_transaction_is_not_in_the_backlog(
         producer.produce(topic, b"x")
         producer.flush(30)
         produce(topic, [b"x"])
-        assert find(topic) == {0: PartitionBacklog(0, Span(0, 1))}
-        assert find(topic, Start.LATEST) == {0: PartitionBacklog(2, None)}
+        assert find(topic) == {0: PartitionBacklog(0, 2)}
+        assert find(topic, Start.LATEST) == {0: PartitionBacklog(2, 2)}
         producer.abort_transaction(30)
-    assert find(topic) == {0: PartitionBacklog(0, Span(0, 3))}
+    assert find(topic) == {0: PartitionBacklog(0, 5)}
 
 
 def test_a_missing_topic_is_named_and_not_created(own_broker: EmbeddedBroker) -> None:
@@ -169,26 +142,7 @@ def test_a_broker_that_does_not_answer_is_named() -> None:
         find_backlog({"bootstrap.servers": "127.0.0.1:1"}, "any", Start.EARLIEST, timeout_s=2)
 
 
-def test_a_compacted_partition(own_broker: EmbeddedBroker) -> None:
-    """Its first and last records may have any offset: gaps are skipped on both sides."""
-    topic = f"compacted-{uuid.uuid4()}"
-    admin = AdminClient({"bootstrap.servers": own_broker.bootstrap})
-    settings = {"cleanup.policy": "compact", "segment.ms": "1", "min.cleanable.dirty.ratio": "0.001"}
-    admin.create_topics([NewTopic(topic, 1, 1, config=settings)])[topic].result(30)
-    produce = produce_to(own_broker.bootstrap)
-    for key in [b"a"] * 50 + [b"b"]:
-        produce(topic, [b"x"], key=key)  # each rolls a segment; all but the active one are compacted
-    while _offsets(own_broker, topic) != [49, 50]:  # the broker compacts at some time
-        pass
-    extents = find_backlog({"bootstrap.servers": own_broker.bootstrap}, topic, Start.EARLIEST)
-    assert extents == {0: PartitionBacklog(0, Span(49, 50))}
-
-
-def _offsets(broker: EmbeddedBroker, topic: str) -> list[int]:
-    consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "x", "enable.partition.eof": True})
-    consumer.assign([TopicPartition(topic, 0, 0)])
-    offsets: list[int] = []
-    while (message := consumer.poll(30)) is not None and message.error() is None:
-        offsets.append(message.offset() or 0)
-    consumer.close()
-    return offsets
+def test_a_backlog_from_another_start() -> None:
+    """A resumed query starts where it was built; a topic that lost its records since then has no backlog."""
+    assert PartitionBacklog(0, 9).from_offset(4) == PartitionBacklog(4, 9)
+    assert PartitionBacklog(0, 3).from_offset(4) == PartitionBacklog(4, 4)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.changelog.encoder import Encoder, Match, SourceRef, batch, row_id
-from tests.changelog.strategies import Matches, Record, Reject, Row, schemas_and_records
+from tests.changelog.strategies import CHANNELS, Ends, Matches, Record, Reject, Row, schemas_and_records
 
-from evertable.changelog.changes import Changes
+from evertable.changelog.changes import Barrier, Changes
 from evertable.changelog.decode import Decoder
 from evertable.changelog.schema import HEADER, MAX_MATCHES, ChangelogSchema, Side
 from evertable.errors import ChangelogError
@@ -40,7 +40,7 @@ def expected_rows(records: list[Record], side: Side) -> list[list[Any]]:
 def expected_matches(schema: ChangelogSchema, records: list[Record]) -> list[tuple[int, int, int]]:
     pairs = []
     for record in records:
-        if isinstance(record, Reject):
+        if isinstance(record, Reject | Ends):
             continue
         own = row_id(record.of.partition, record.of.offset)
         for match in record.matches:
@@ -67,6 +67,8 @@ def test_every_record_comes_back(drawn: tuple[ChangelogSchema, list[Record]]) ->
         changes.rows[side].validate(full=True)
         assert plain(changes.rows[side]) == expected_rows(records, side)
     assert [tuple(pair) for pair in plain(changes.matches)] == expected_matches(schema, records)
+    barriers = [record for record in records if isinstance(record, Ends)]
+    assert changes.barriers == tuple(Barrier(record.channel, CHANNELS, record.ends) for record in barriers)
     rejects = [record for record in records if isinstance(record, Reject)]
     assert plain(changes.rejects) == [[*reject.of, reject.reason, reject.raw] for reject in rejects]
     assert changes.records == len(records)
@@ -76,7 +78,7 @@ def test_the_bytes_of_a_row_are_those_of_the_document() -> None:
     """A row of the format's document, written by hand."""
     schema = users_and_accounts(JoinType.NATURAL)
     record = Encoder(schema).row(SourceRef(LEFT, 2, 5, 1000), ["u1", None, 42], [Match(7, 900), Match(8, 901)])
-    header = bytes([2, 1, 0, 2]) + (2).to_bytes(4, "little")
+    header = bytes([3, 1, 0, 2]) + (2).to_bytes(4, "little")
     header += (5).to_bytes(8, "little") + (1000).to_bytes(8, "little") + (2).to_bytes(4, "little")
     body = bytes([0b010]) + (2).to_bytes(4, "little") + (2).to_bytes(4, "little") + (42).to_bytes(8, "little") + b"u1"
     matches = b"".join(number.to_bytes(8, "little") for number in (7, 900, 8, 901))
@@ -147,8 +149,8 @@ REJECT = Encoder(users_and_accounts()).reject(SourceRef(RIGHT, 3, 99, 5), "INVAL
     [
         (b"", "has only 0 bytes"),
         (ROW[:27], "has only 27 bytes"),
-        (broken(ROW, 0, b"\x01"), "has format version 1; this program reads version 2"),
-        (broken(ROW, 1, b"\x05"), "has the unknown kind 5"),
+        (broken(ROW, 0, b"\x01"), "has format version 1; this program reads version 3"),
+        (broken(ROW, 1, b"\x06"), "has the unknown kind 6"),
         (broken(ROW, 2, b"\x02"), "has the unknown side 2"),
         (broken(ROW, 3, b"\x02"), "has mode 2, which its kind and side do not have in inner joins"),
         (broken(ROW, 3, b"\x00"), "has 8 bytes for 1 matches in mode 0"),
@@ -248,3 +250,19 @@ def test_a_malformed_batch_is_named(message: bytes, what: str) -> None:
     with pytest.raises(ChangelogError, match=what) as raised:
         decoder.decode([ROW, message, ROW], lambda i: f"record at topic[0], offset {i}")
     assert "record at topic[0], offset 1 " in str(raised.value)
+
+
+BARRIER = Encoder(users_and_accounts()).barrier({(LEFT, 3): 99})
+
+
+@pytest.mark.parametrize(
+    ("record", "what"),
+    [
+        (BARRIER[:-1], "has 15 bytes for the 1 ends of a barrier"),
+        (BARRIER[:30], "has -14 bytes for the 1 ends of a barrier"),
+        (broken(BARRIER, 44, b"\x02"), "has an end of an unknown side"),
+    ],
+)
+def test_a_damaged_barrier_is_named(record: bytes, what: str) -> None:
+    with pytest.raises(ChangelogError, match=f"record 1 {what}"):
+        Decoder(users_and_accounts()).decode([ROW, record])

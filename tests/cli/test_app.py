@@ -27,13 +27,13 @@ def test_versions_of_all_parts() -> None:
         "evertable",
         "Python",
         "PySpark",
-        "connector",
+        "engine",
         "broker",
         "Java",
         "web page",
     ]
     texts = dict(
-        zip(("evertable", "Python", "PySpark", "connector", "broker", "Java"), (x[11:] for x in lines), strict=False)
+        zip(("evertable", "Python", "PySpark", "engine", "broker", "Java"), (x[11:] for x in lines), strict=False)
     )
     locked = {
         jar.coordinate.artifact: jar.coordinate.version for jar in read_lock(LOCK_FILE) if jar.set_name != "broker"
@@ -41,7 +41,7 @@ def test_versions_of_all_parts() -> None:
     assert texts["evertable"] == __version__
     assert texts["Python"] == f"{platform.python_version()} at {sys.executable}"
     assert texts["PySpark"] == importlib.metadata.version("pyspark")
-    assert texts["connector"].startswith(
+    assert texts["engine"].startswith(
         f"{locked['spark-sql-kafka-0-10_2.13']}, with kafka-clients {locked['kafka-clients']}"
     )
     assert f":kafka_2.13:{texts['broker'].split()[1].strip(',')} " in LOCK_FILE.read_text()

@@ -15,6 +15,7 @@ from tests.waiting import PATIENCE_S
 
 from evertable.changelog.changes import Changes
 from evertable.changelog.ids import partition_and_offset
+from evertable.changelog.positions import SourcePositions
 from evertable.changelog.reader import ChangelogReader
 from evertable.changelog.schema import Side
 from evertable.config import Config, JoinType
@@ -50,6 +51,7 @@ class Generation:
     changes: list[Changes] = field(default_factory=list)
     seen: set[Place] = field(default_factory=set)
     sent: dict[Place, Sent] = field(default_factory=dict)
+    positions: SourcePositions = field(default_factory=SourcePositions)
     _built: Build | None = None
     _reader: ChangelogReader | None = None
 
@@ -153,6 +155,7 @@ class Generation:
         if changes is None:
             return False
         self.changes.append(changes)
+        self.positions.add(changes)
         for side in Side:
             partitions, offsets = partition_and_offset(changes.rows[side].column(0).to_numpy())
             self.seen.update((int(side), p, o) for p, o in zip(partitions.tolist(), offsets.tolist(), strict=True))

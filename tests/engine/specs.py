@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evertable.engine.spec import GenerationSpec, SourceSpec
+from evertable.engine.spec import GenerationSpec, SourceSpec, Trigger
 from evertable.schema.columns import Column, ColumnType, RecordField
 from evertable.schema.joins import JoinType
 
@@ -17,7 +17,8 @@ def source(partitions: int) -> SourceSpec:
     return SourceSpec("s", "t", "id", columns, start, {"bootstrap.servers": "localhost:9092"}, backlog_ends)
 
 
-def spec(trigger: str = "realtime", partitions: tuple[int, int] = (3, 4), number: int = 7) -> GenerationSpec:
-    left, right = map(source, partitions)
+def spec(trigger: Trigger = "realtime", readers: int = 7, number: int = 7) -> GenerationSpec:
     kafka = {"bootstrap.servers": "localhost:9092"}
-    return GenerationSpec(number, left, right, JoinType.ASOF, "c", kafka, 2_000_000, "/c", trigger)  # type: ignore[arg-type]
+    return GenerationSpec(
+        number, source(3), source(4), JoinType.ASOF, "c", kafka, 2_000_000, "/c", trigger, readers=readers
+    )

@@ -14,7 +14,8 @@ JOB = "Job aborted due to stage failure: Task 5 in stage 6.0 failed 1 times, mos
     [
         ("…\nCaused by: org.apache.kafka.common.errors.UnknownTopicOrPartitionException: gone", "TOPIC_NOT_FOUND"),
         (JOB + "org.apache.kafka.clients.consumer.OffsetOutOfRangeException: Fetch position", "DATA_LOST"),
-        ("assertion failed: If startingOffsets …, you must specify all TopicPartitions.", "PARTITIONS_CHANGED"),
+        (JOB + "org.apache.kafka.clients.consumer.LogTruncationException: Detected log truncation", "DATA_LOST"),
+        (JOB + "dev.evertable.ChangelogLostException: the changelog c was deleted or cut", "CHANGELOG_LOST"),
         ("org.apache.kafka.common.errors.RecordTooLargeException: 3000000 bytes", "RECORD_TOO_LARGE"),
     ],
 )

@@ -6,11 +6,11 @@ import os
 import re
 import signal
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 
 from tests.engine.conftest import NewGeneration
 from tests.engine.rig import Sent, spark_jvm
+from tests.engine.sockets import connections, open_files
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
@@ -24,29 +24,9 @@ RELEASED_S = 50.0
 """By Spark's own defaults it takes more than a minute until state stores and consumers of an ended query are closed."""
 
 
-def open_files(pid: int) -> Iterator[str]:
-    """What each of the process's file descriptors refers to."""
-    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
-        try:
-            yield str(descriptor.readlink())
-        except OSError:  # closed meanwhile
-            continue
-
-
 def state_stores(pid: int) -> set[str]:
     """The state stores whose files the process has open."""
     return {found[0] for path in open_files(pid) if (found := re.search(r"StateStoreId\([^/]*", path))}
-
-
-def connections(pid: int, port: int) -> set[str]:
-    """The process's sockets that are connected to the port."""
-    connected = set()
-    for table in ("tcp", "tcp6"):
-        for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
-            fields = line.split()
-            if int(fields[2].rpartition(":")[2], 16) == port:
-                connected.add(f"socket:[{fields[9]}]")
-    return connected & set(open_files(pid))
 
 
 def live_objects(pid: int, name: str) -> int:
@@ -66,7 +46,7 @@ def live_objects(pid: int, name: str) -> int:
 
 
 def test_the_producer_of_an_ended_query_is_closed(engine: Engine, new_generation: NewGeneration) -> None:
-    """Spark would keep it in its cache for an hour here, and the changelog could not be deleted meanwhile."""
+    """Otherwise it would be kept for the next epoch, and could create the deleted changelog again."""
     with new_generation(JoinType.INNER) as generation:
         generation.start().send(RECORDS)
         generation.read()

@@ -17,7 +17,6 @@ from tests.server_thread import ServerThread
 from evertable.changelog.schema import Side
 from evertable.config import JoinType
 from evertable.engine.protocol import EngineEvent, EpochCommitted
-from evertable.generations.commits import changelog_end
 from evertable.generations.feed import Feed
 from evertable.server.app import App
 from evertable.tables.catalog import Catalog
@@ -39,9 +38,7 @@ def following(generation: Generation, feed: Feed) -> Iterator[None]:
 
     def forward(event: EngineEvent) -> None:
         if isinstance(event, EpochCommitted) and event.generation == generation.number:
-            ends = (event.left, event.right)
-            committed = {(side, partition): end for side in Side for partition, end in ends[side].items()}
-            feed.committed(committed, changelog_end(generation.config, generation.built.spec.changelog_topic).ends)
+            feed.committed()
 
     generation.engine.listen(forward)
     generation.engine.start(generation.built.spec)
@@ -61,7 +58,7 @@ def test_a_viewer_sees_what_is_sent(new_generation: NewGeneration, join: JoinTyp
         left, right = (Input(s.name, s.topic, s.key, s.columns) for s in (config.left, config.right))
         tables = GenerationTables(left, right, join, on_change=catalog.notify)
         reader = generation.built.reader(config)
-        feed = Feed(reader, tables, generation.built.caught_up(), on_caught_up=warm.set)
+        feed = Feed(reader, tables, generation.built.backlog, on_caught_up=warm.set)
         with closing(feed.start()), following(generation, feed), Viewer(server.url) as viewer:
             users = viewer.subscribe("users_ui", "users", sort=["age"])
             final = viewer.subscribe("final_ui", "final", sort=["-balance"], limit=3)

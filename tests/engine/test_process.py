@@ -37,9 +37,8 @@ def test_a_generation_that_needs_more_slots_than_are_free_is_refused_with_both_n
         running.start()
         free = engine.free_slots()
         assert free is not None
-        many = dataclasses.replace(running.built.spec.left, start=dict.fromkeys(range(free), 0))
-        too_large = dataclasses.replace(running.built.spec, generation=10**6, left=many)
-        with pytest.raises(NotEnoughSlotsError, match=rf"needs {free + 3 + 2} .* {free} are free"):
+        too_large = dataclasses.replace(running.built.spec, generation=10**6, readers=free)
+        with pytest.raises(NotEnoughSlotsError, match=rf"needs {free + 1} .* {free} are free"):
             engine.start(too_large)
         assert engine.free_slots() == free
         assert running.number in engine.running
@@ -132,7 +131,7 @@ def test_the_same_program_runs_under_spark_submit(new_generation: NewGeneration,
         generation.build()
         commands = generation.checkpoint.with_suffix(".commands")
         commands.write_bytes(command("open") + command("start", spec=to_wire(generation.built.spec)))
-        jars = ",".join(map(str, [operator_jar(), *jar_paths("connector")]))
+        jars = ",".join(map(str, [operator_jar(), *jar_paths("engine")]))
         submit = [str(Path(sys.executable).with_name("spark-submit")), "--master", "local[16]", "--jars", jars]
         log = tmp_path / "log"
         with (

@@ -47,5 +47,6 @@ def test_a_spec_survives_encoding() -> None:
 
 
 def test_a_realtime_generation_holds_a_slot_for_every_task_and_a_microbatch_one_none() -> None:
-    assert spec("realtime", (3, 4)).slots(shuffle_partitions=2) == 9
-    assert spec("microbatch", (3, 4)).slots(shuffle_partitions=2) == 0
+    assert spec(readers=7).slots(shuffle_partitions=2) == 9
+    assert spec("microbatch").slots(shuffle_partitions=2) == 0
+    assert spec(readers=1).slots(shuffle_partitions=1) == 1

@@ -72,13 +72,12 @@ def code_of(path: Path) -> str:
         ("org.apache.spark.api.java.JavaSparkContext", "sc"),
         ("org.apache.spark.SparkContext", "maxNumConcurrentTasks"),
         ("org.apache.spark.SparkContext", "resourceProfileManager"),
-        ("org.apache.spark.SparkContext", "conf"),
         ("org.apache.spark.resource.ResourceProfileManager", "defaultResourceProfile"),
-        ("org.apache.spark.SparkConf", "getTimeAsSeconds"),
         ("org.apache.spark.sql.streaming.StreamingQuery", "exception"),
         ("org.apache.spark.sql.Dataset", "toDF"),
         ("dev.evertable.KeyedJoin", "join"),
-        ("dev.evertable.Producers", "close"),
+        ("dev.evertable.ChangelogWriter", "release"),
+        ("org.apache.spark.sql.streaming.DataStreamWriter", "foreach"),
     ],
 )
 def test_a_java_method_exists(java_class: str, method: str) -> None:

@@ -14,13 +14,11 @@ from tests.reference.outcome import expected
 from tests.tables.contents import INPUTS, joined_rows, rows_of
 from tests.waiting import wait_until
 
-from evertable.changelog.caught_up import CaughtUp
 from evertable.changelog.changes import Changes
-from evertable.changelog.coverage import Span
 from evertable.changelog.decode import Decoder
+from evertable.changelog.positions import Backlog, ResumeCheck
 from evertable.changelog.reader import ChangelogReader
-from evertable.changelog.resumption import ChangelogEnd, ResumeCheck
-from evertable.changelog.schema import ChangelogSchema, Side
+from evertable.changelog.schema import ChangelogSchema, Side, SourcePartition
 from evertable.errors import ChangelogError, NotAuthorizedError
 from evertable.generations.feed import Feed
 from evertable.schema.joins import JoinType
@@ -63,33 +61,45 @@ class QueueReader(ChangelogReader):
         self.closed += 1
 
 
-def targets() -> dict[tuple[Side, int], Span]:
-    found: dict[tuple[Side, int], list[int]] = {}
+NOTHING = Backlog({}, {})
+
+
+def ends() -> dict[SourcePartition, int]:
+    """The offset after the last record, by partition."""
+    found: dict[SourcePartition, int] = {}
     for side, record in RECORDS:
-        found.setdefault((side, record.partition), []).append(record.offset)
-    return {place: Span(min(offsets), max(offsets)) for place, offsets in found.items()}
+        place = (side, record.partition)
+        found[place] = max(found.get(place, 0), record.offset + 1)
+    return found
+
+
+def decode(*messages: bytes) -> Changes:
+    return Decoder(SCHEMA).decode(messages)
 
 
 def test_the_tables_are_kept_up_to_date_before_and_after_they_are_caught_up() -> None:
-    """That is reported once; progress and positions are available all the time."""
+    """That is reported once, when the backlog's barrier was read; progress and positions are there all the time."""
     reader, caught_up = QueueReader(), list[bool]()
     tables = GenerationTables(*INPUTS, JoinType.LEFT)
-    feed = Feed(reader, tables, CaughtUp(targets()), on_caught_up=lambda: caught_up.append(feed.is_caught_up))
+    backlog = Backlog(dict.fromkeys(ends(), 0), ends())
+    feed = Feed(reader, tables, backlog, on_caught_up=lambda: caught_up.append(feed.is_caught_up))
     with closing(feed.start()):
+        feed.committed()
         for line in LINES[:-3]:
-            reader.queue.put(Decoder(SCHEMA).decode([line]))
+            reader.queue.put(decode(line))
         wait_until(lambda: feed.folded == len(LINES) - 3)
-        assert (caught_up, feed.is_caught_up) == ([], False)
         assert 0 < feed.progress.fraction < 1
         assert feed.rate > 0
-        reader.queue.put(Decoder(SCHEMA).decode(LINES))
+        reader.queue.put(decode(*LINES))
         wait_until(lambda: feed.progress.fraction == 1)
-        feed.committed({(Side.LEFT, 0): 1}, {0: reader.read})
+        assert (caught_up, feed.is_caught_up) == ([], False)
+        reader.queue.put(decode(Encoder(SCHEMA).barrier(ends())))
         wait_until(lambda: caught_up == [True])
         assert feed.rate == 0  # the backlog does not count
-        assert feed.positions == {place: span.last + 1 for place, span in targets().items()}
-        reader.queue.put(Decoder(SCHEMA).decode(LINES[:5]))
-        wait_until(lambda: feed.folded == 2 * len(LINES) + 2)
+        assert feed.positions == ends()
+        folded = feed.folded
+        reader.queue.put(decode(*LINES[:5]))
+        wait_until(lambda: feed.folded == folded + 5)
     should = joined_rows(JoinType.LEFT, expected(JoinType.LEFT, COLUMNS, (KEY, KEY), RECORDS))
     assert sorted(map(str, rows_of(tables.joined))) == sorted(map(str, should.elements()))
     assert caught_up == [True]
@@ -98,36 +108,16 @@ def test_the_tables_are_kept_up_to_date_before_and_after_they_are_caught_up() ->
     assert not reader.thread.is_alive()
 
 
-def test_a_record_behind_a_commit_is_not_waited_for() -> None:
-    """It may never appear, because it was compacted away."""
-    reader, caught_up = QueueReader(), threading.Event()
-    feed = Feed(reader, GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({(Side.LEFT, 0): Span(0, 1)}))
-    feed._on_caught_up = caught_up.set
-    with closing(feed.start()):
-        last = Encoder(SCHEMA).row(SourceRef(Side.LEFT, 0, 1, 0), ["u1", "Ada", 36])
-        reader.queue.put(Decoder(SCHEMA).decode([last]))
-        wait_until(lambda: feed.positions == {(Side.LEFT, 0): 2})
-        assert not caught_up.is_set()
-        feed.committed({(Side.LEFT, 0): 1}, {0: reader.read})
-        feed.committed({(Side.LEFT, 0): 2}, {0: reader.read})
-        assert caught_up.wait(30)
-
-
 def test_a_feed_is_not_caught_up_before_the_first_commit() -> None:
-    """The first commit takes longest. An empty checkpoint is no commit."""
+    """The first commit takes longest."""
     reader, caught_up = QueueReader(), threading.Event()
     tables = GenerationTables(*INPUTS, JoinType.LEFT)
-    with closing(
-        Feed(reader, tables, CaughtUp({(Side.LEFT, 0): Span(0, 0)}), on_caught_up=caught_up.set).start()
-    ) as feed:
-        feed.committed({}, {0: reader.read})
-        row = Encoder(SCHEMA).row(SourceRef(Side.LEFT, 0, 0, 0), ["u1", "Ada", 36])
-        reader.queue.put(Decoder(SCHEMA).decode([row]))
-        reader.queue.put(Decoder(SCHEMA).decode([row]))
+    with closing(Feed(reader, tables, NOTHING, on_caught_up=caught_up.set).start()) as feed:
+        for _ in range(2):
+            reader.queue.put(decode(Encoder(SCHEMA).barrier({(Side.LEFT, 0): 0})))
         wait_until(lambda: feed.folded == 2)  # by then it has checked after the first
-        assert feed.progress.fraction == 1
         assert not caught_up.is_set()
-        feed.committed({(Side.LEFT, 0): 0}, {0: reader.read})
+        feed.committed()
         assert caught_up.wait(30)
 
 
@@ -136,7 +126,7 @@ def test_a_changelog_that_cannot_be_read_is_reported(error: Exception) -> None:
     """The tables stay as they are, and can be read."""
     reader, failures = QueueReader(), list[Exception]()
     tables = GenerationTables(*INPUTS, JoinType.LEFT)
-    with closing(Feed(reader, tables, CaughtUp({}), on_failure=failures.append).start()):
+    with closing(Feed(reader, tables, NOTHING, on_failure=failures.append).start()):
         reader.queue.put(Decoder(SCHEMA).decode(LINES))
         reader.queue.put(error)
         wait_until(lambda: failures == [error])
@@ -149,7 +139,7 @@ def test_denied_reads_are_retried_until_access_is_restored() -> None:
     reader, failures = QueueReader(), list[Exception]()
     refusal = NotAuthorizedError("Kafka does not allow Read.", "Give its user the right.")
     tables = GenerationTables(*INPUTS, JoinType.LEFT)
-    with closing(Feed(reader, tables, CaughtUp({}), on_failure=failures.append).start()) as feed:
+    with closing(Feed(reader, tables, NOTHING, on_failure=failures.append).start()) as feed:
         reader.queue.put(refusal)
         wait_until(lambda: reader.reopened == 1)
         assert feed.read_error == ""
@@ -161,51 +151,39 @@ def test_denied_reads_are_retried_until_access_is_restored() -> None:
     assert tables.joined.extent.total > 0
 
 
-def test_a_commit_counts_once_all_that_was_written_until_then_is_read() -> None:
-    """Offsets behind the last record (markers) then count as read."""
+def test_a_barrier_moves_the_position_over_offsets_without_a_record() -> None:
+    """Such as the marker of a transaction."""
     reader = QueueReader()
-    with closing(Feed(reader, GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({})).start()) as feed:
-        feed.committed({(Side.LEFT, 0): 7}, {0: 1})
-        assert feed.positions == {}
-        reader.queue.put(
-            Decoder(SCHEMA).decode([Encoder(SCHEMA).row(SourceRef(Side.LEFT, 0, 3, 0), ["u1", "Ada", 36])])
-        )
+    with closing(Feed(reader, GenerationTables(*INPUTS, JoinType.LEFT), NOTHING).start()) as feed:
+        reader.queue.put(decode(Encoder(SCHEMA).row(SourceRef(Side.LEFT, 0, 3, 0), ["u1", "Ada", 36])))
+        wait_until(lambda: feed.positions == {(Side.LEFT, 0): 4})
+        reader.queue.put(decode(Encoder(SCHEMA).barrier({(Side.LEFT, 0): 7})))
         wait_until(lambda: feed.positions == {(Side.LEFT, 0): 7})
-
-
-def test_few_commits_are_kept_however_long_the_reader_reads_nothing() -> None:
-    """A generation lives for months, and an epoch ends every few seconds."""
-    reader = QueueReader()
-    with closing(Feed(reader, GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({})).start()) as feed:
-        for end in range(1_000):
-            feed.committed({(Side.LEFT, 0): end}, {0: 1 + end})
-        assert len(feed._unread_commits) == 2
 
 
 def test_a_resumed_changelog_is_read_to_its_end_before_it_is_shown() -> None:
     """That is so even if no source record is left to wait for."""
     reader, caught_up = QueueReader(), threading.Event()
-    check = ResumeCheck(ChangelogEnd("id", {0: len(LINES)}), {})
+    check = ResumeCheck({0: len(LINES) + 1}, ends())
     tables = GenerationTables(*INPUTS, JoinType.LEFT)
-    with closing(Feed(reader, tables, CaughtUp({}), on_caught_up=caught_up.set, resume_check=check).start()) as feed:
-        feed.committed({(Side.LEFT, 0): 1}, {0: len(LINES)})
+    with closing(Feed(reader, tables, NOTHING, on_caught_up=caught_up.set, resume_check=check).start()) as feed:
+        feed.committed()
+        reader.queue.put(decode(Encoder(SCHEMA).barrier(ends())))
         for line in LINES[:-1]:
-            reader.queue.put(Decoder(SCHEMA).decode([line]))
-        wait_until(lambda: feed.folded == len(LINES) - 1)
+            reader.queue.put(decode(line))
+        wait_until(lambda: feed.folded == len(LINES))
         assert not caught_up.is_set()
-        reader.queue.put(Decoder(SCHEMA).decode(LINES[-1:]))
+        reader.queue.put(decode(*LINES[-1:]))
         assert caught_up.wait(30)
 
 
-def test_a_changelog_that_lacks_a_committed_record_is_not_resumed() -> None:
+def test_a_changelog_that_lacks_what_was_committed_is_not_resumed() -> None:
     """The query would never write it again."""
     reader, failures = QueueReader(), list[Exception]()
-    check = ResumeCheck(ChangelogEnd("id", {0: 1}), {(Side.LEFT, 0): 4})
+    check = ResumeCheck({0: 1}, {(Side.LEFT, 0): 5})
     tables = GenerationTables(*INPUTS, JoinType.LEFT)
-    with closing(Feed(reader, tables, CaughtUp({}), on_failure=failures.append, resume_check=check).start()):
-        reader.queue.put(
-            Decoder(SCHEMA).decode([Encoder(SCHEMA).row(SourceRef(Side.LEFT, 0, 3, 0), ["u1", "Ada", 36])])
-        )
+    with closing(Feed(reader, tables, NOTHING, on_failure=failures.append, resume_check=check).start()):
+        reader.queue.put(decode(Encoder(SCHEMA).barrier({(Side.LEFT, 0): 4})))
         wait_until(lambda: bool(failures))
     assert "committed offset 4 of partition 0 of the left topic" in str(failures[0])
 
@@ -213,7 +191,7 @@ def test_a_changelog_that_lacks_a_committed_record_is_not_resumed() -> None:
 def test_a_feed_may_be_closed_by_its_own_callback() -> None:
     """A callback for failures runs on the feed's own thread."""
     reader = QueueReader()
-    feed = Feed(reader, GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({}), on_failure=lambda error: feed.close())
+    feed = Feed(reader, GenerationTables(*INPUTS, JoinType.LEFT), NOTHING, on_failure=lambda error: feed.close())
     with closing(feed.start()):
         reader.queue.put(ValueError("a bug"))
         wait_until(lambda: reader.closed)
@@ -222,5 +200,5 @@ def test_a_feed_may_be_closed_by_its_own_callback() -> None:
 
 def test_a_feed_that_never_started_closes_its_reader() -> None:
     reader = QueueReader()
-    Feed(reader, GenerationTables(*INPUTS, JoinType.LEFT), CaughtUp({})).close()
+    Feed(reader, GenerationTables(*INPUTS, JoinType.LEFT), NOTHING).close()
     assert reader.closed == 1

@@ -44,7 +44,7 @@ def test_a_mismatch_names_what_differs(now: Identity, sentence: str) -> None:
 def test_a_layout_that_another_version_had_differs() -> None:
     """That is so even for an entry that this version does not know."""
     older = replace(identity(), layout={**identity().layout, "engine format": "0"})
-    assert mismatch(older, identity()) == "The engine format was 0 and is 2."
+    assert mismatch(older, identity()) == "The engine format was 0 and is 3."
     newer = replace(identity(), layout={**identity().layout, "packing": "b"})
     assert mismatch(newer, identity()) == "The packing was b and is unknown."
 

@@ -13,12 +13,11 @@ import orjson
 import pytest
 from tests.waiting import wait_until
 
-from evertable.changelog.resumption import ChangelogEnd
 from evertable.config import Config, JoinType, Swap
 from evertable.control.messages import ControlMessage, keys_of
 from evertable.errors import NotReadyError
 from evertable.generations.context import GenerationContext, GenerationCounters
-from evertable.generations.events import Answer, Built, Committed, EventQueue, Message
+from evertable.generations.events import Answer, Broken, Built, EventQueue, Message
 from evertable.generations.lifecycle import Lifecycle
 from evertable.generations.orchestrator import Orchestrator, Ports
 from evertable.generations.overview import Board
@@ -55,7 +54,6 @@ class FakeGeneration:
         self.last_running = 0.0
         self.source_problems: dict[Any, str] = {}
         self.records: list[Record] = []
-        self.changelog_end: ChangelogEnd | None = None
         self.ended = False
 
     def build(self) -> None:
@@ -190,8 +188,8 @@ def test_while_kafka_is_asked_for_topics_events_are_taken_and_messages_keep_thei
         rig.send(0, usersTopic="users_v2")
         rig.send(1, joinType="nonsense")
         wait_until(lambda: rig.asked == [replace(FIRST, left_topic="users_v2")])
-        rig.events.put(Committed(1, ChangelogEnd("id", {0: 7})))
-        wait_until(lambda: rig.generations[1].changelog_end)  # taken, although the answer is missing
+        rig.events.put(Broken(1, "its changelog is gone"))
+        wait_until(lambda: "its changelog is gone" in str(rig.status_tables.tables[LOGS].rows()))  # taken meanwhile
         assert rig.results == []
         rig.may_answer.set()
         wait_until(lambda: len(rig.results) == 2)

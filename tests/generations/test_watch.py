@@ -14,8 +14,7 @@ from tests.generations.cases import config
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
-from evertable.changelog.caught_up import SourcePartition
-from evertable.changelog.schema import Side
+from evertable.changelog.schema import Side, SourcePartition
 from evertable.config import Config
 from evertable.generations.identity import identity_of, topic_ids
 from evertable.generations.source_events import (

@@ -58,7 +58,7 @@ def use_repository(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, root: str) -
 
 def lock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, contents: dict[Coordinate, bytes]) -> None:
     file = tmp_path / "jars.lock"
-    lines = [f"connector {one} {hashlib.sha256(content).hexdigest()}" for one, content in contents.items()]
+    lines = [f"engine {one} {hashlib.sha256(content).hexdigest()}" for one, content in contents.items()]
     file.write_text("# a remark\n\n" + "\n".join(lines))
     monkeypatch.setattr(jars, "LOCK_FILE", file)
 
@@ -74,27 +74,27 @@ def test_jars_are_fetched_once_and_then_taken_from_the_cache(
 ) -> None:
     publish(TWO_JARS)
     said: list[str] = []
-    first = jar_paths("connector", said.append)
+    first = jar_paths("engine", said.append)
     assert [path.name for path in first] == ["first-1.0.jar", "second-2.1-3.jar"]
     assert [path.read_bytes() for path in first] == [b"one", b"two"]
     monkeypatch.setattr(jars, "_verified", set())
     use_repository(monkeypatch, tmp_path, (tmp_path / "gone").as_uri())
-    assert jar_paths("connector", said.append) == first
-    assert said == ["connector jars: downloading 2"]
+    assert jar_paths("engine", said.append) == first
+    assert said == ["engine jars: downloading 2"]
 
 
 def test_nothing_but_the_jars_is_kept(cache: Path, publish: Publish) -> None:
     publish(TWO_JARS)
-    home = jar_paths("connector")[0].parent.relative_to(cache).as_posix()
+    home = jar_paths("engine")[0].parent.relative_to(cache).as_posix()
     assert kept(cache) == [home, f"{home}/first-1.0.jar", f"{home}/second-2.1-3.jar"]
 
 
 def test_a_damaged_jar_is_fetched_again(monkeypatch: pytest.MonkeyPatch, publish: Publish) -> None:
     publish(TWO_JARS)
-    [first, _] = jar_paths("connector")
+    [first, _] = jar_paths("engine")
     first.write_bytes(b"half of")
     monkeypatch.setattr(jars, "_verified", set())
-    assert [path.read_bytes() for path in jar_paths("connector")] == [b"one", b"two"]
+    assert [path.read_bytes() for path in jar_paths("engine")] == [b"one", b"two"]
 
 
 def test_a_wrong_checksum_names_the_jar_and_leaves_nothing(
@@ -105,7 +105,7 @@ def test_a_wrong_checksum_names_the_jar_and_leaves_nothing(
     with pytest.raises(
         JarChecksumError, match=r"^\[JAR_CHECKSUM_MISMATCH\] org.example:first:1.0 hashes to [0-9a-f]{64}"
     ):
-        jar_paths("connector")
+        jar_paths("engine")
     assert kept(cache) == []
 
 
@@ -116,7 +116,7 @@ def test_a_jar_that_does_not_exist_is_named_and_leaves_nothing(cache: Path, publ
         if file.is_file():
             file.unlink()
     with pytest.raises(JarsUnavailableError, match=r"org.example#second;2.1-3: not found"):
-        jar_paths("connector")
+        jar_paths("engine")
     assert kept(cache) == []
 
 
@@ -126,7 +126,7 @@ def test_a_missing_network_is_reported_and_leaves_nothing(
     lock(monkeypatch, tmp_path, TWO_JARS)
     use_repository(monkeypatch, tmp_path, "http://127.0.0.1:1/")  # port 1: refused at once
     with pytest.raises(JarsUnavailableError) as caught:
-        jar_paths("connector")
+        jar_paths("engine")
     said = str(caught.value)
     assert said.startswith("[JARS_UNAVAILABLE] Could not fetch org.example:first:1.0, org.example:second:2.1-3: ")
     assert "Connection refused" in said
@@ -141,7 +141,7 @@ def test_a_cache_folder_that_cannot_be_made_is_named(
     (tmp_path / "file").touch()
     monkeypatch.setenv("EVERTABLE_CACHE", str(tmp_path / "file" / "cache"))
     with pytest.raises(SetupError, match=r"The cache folder .*file/cache cannot be written: .* Set EVERTABLE_CACHE"):
-        jar_paths("connector")
+        jar_paths("engine")
 
 
 def test_two_setups_at_once_fetch_once(publish: Publish) -> None:
@@ -149,12 +149,12 @@ def test_two_setups_at_once_fetch_once(publish: Publish) -> None:
     program = (
         "import sys; from pathlib import Path; from evertable.install import jars\n"
         "jars.LOCK_FILE = Path(sys.argv[1])\n"
-        "print([path.read_bytes() for path in jars.jar_paths('connector', print)])\n"
+        "print([path.read_bytes() for path in jars.jar_paths('engine', print)])\n"
     )
     command = [sys.executable, "-c", program, str(jars.LOCK_FILE)]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     said = sorted(line for one in both for line in one.communicate(timeout=60)[0].splitlines())
-    assert said == ["[b'one', b'two']", "[b'one', b'two']", "connector jars: downloading 2"]
+    assert said == ["[b'one', b'two']", "[b'one', b'two']", "engine jars: downloading 2"]
 
 
 def test_the_lock_names_every_set_and_the_versions_of_the_design() -> None:

@@ -60,7 +60,7 @@ def test_a_source_that_does_not_compile_is_shown_and_the_old_jar_stays(sources: 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["operator.jar", "src"]
 
 
-def test_spark_and_the_connector_are_on_the_classpath(sources: Path, tmp_path: Path) -> None:
+def test_spark_and_the_engine_are_on_the_classpath(sources: Path, tmp_path: Path) -> None:
     (sources / "dev/evertable/Uses.java").write_text(
         "package dev.evertable;\nabstract class Uses implements org.apache.spark.sql.api.java.UDF1<String, String> {\n"
         "  org.apache.kafka.clients.consumer.ConsumerRecord<String, String> record;\n}\n"

@@ -24,6 +24,7 @@ MAX_BYTES = 2**31 - 1
 """The maximum size of a block: Arrow's strings have 32-bit offsets."""
 
 _BATCH = int(RecordKind.BATCH)
+_ABOUT_NO_RECORD = (RecordKind.BATCH, RecordKind.BARRIER)
 _END = np.dtype("<u4")
 
 Array = npt.NDArray[Any]
@@ -90,7 +91,7 @@ class Block:
         if self.lengths[record] < HEADER.itemsize:
             return self.origin(record)
         header = self.gather(self.starts[record : record + 1], HEADER)[0]
-        if header["kind"] == _BATCH:
+        if header["kind"] in _ABOUT_NO_RECORD:
             return self.origin(record)
         source = {0: "left", 1: "right"}.get(int(header["side"]), "unknown")
         return f"{self.origin(record)} ({source} source, partition {header['partition']}, offset {header['offset']})"

@@ -20,11 +20,10 @@ class Failure:
 # Matched against the error's text in this order. An error that matches nothing may be temporary.
 _FINAL = {
     "TOPIC_NOT_FOUND": r"\b(UnknownTopicOrPartition|UnknownTopicId|InvalidTopic)Exception\b",
-    "PARTITIONS_CHANGED": r"you must specify all TopicPartitions",  # between the build and the start
-    "DATA_LOST": r"\bOffsetOutOfRangeException\b|\bKAFKA_DATA_LOSS\b|`failOnDataLoss`|\"failOnDataLoss\"",
+    "DATA_LOST": r"\bOffsetOutOfRangeException\b|\bLogTruncationException\b|\bNoOffsetForPartitionException\b",
     "CHECKPOINT_UNUSABLE": r"\[(STATE_STORE_\w*SCHEMA\w*|INVALID_CHECKPOINT\w*|CANNOT_LOAD_STATE_STORE[\w.]*)\]",
+    "CHANGELOG_LOST": r"\bChangelogLostException\b",
     "RECORD_TOO_LARGE": r"\bRecordTooLargeException\b",
-    "TIMESTAMP_OUT_OF_RANGE": r"overflows when converting to Spark's microsecond-precision",
 }
 _TEMPORARY = {
     "NOT_AUTHORIZED": r"\b\w*AuthorizationException\b",  # both are fixed at Kafka, and the checkpoint stays valid

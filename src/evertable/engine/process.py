@@ -52,11 +52,6 @@ class _Desired:
     commits: int = 0  # since the last start
     timer: threading.Timer | None = None
 
-    def slots(self, shuffle_partitions: int) -> int:
-        at_build, found = self.spec.slots(shuffle_partitions), self.committed
-        partitions = len(found.left) + len(found.right) if found else 0  # topics may have gained partitions
-        return max(at_build, partitions + shuffle_partitions) if at_build else 0
-
     def commit(self, epoch: EpochCommitted) -> bool:
         """Notes a commit, and returns whether it shows a healthy query: the first may come before any read."""
         before, self.committed, self.commits = self.committed, epoch, self.commits + 1
@@ -137,12 +132,6 @@ class Engine:
         """The generations that should be running."""
         with self._changed:
             return frozenset(self._desired)
-
-    def was_restarted(self, generation: int) -> bool:
-        """Returns whether its query was started more than once; true before the second start writes anything."""
-        with self._changed:
-            desired = self._desired.get(generation)
-            return desired is not None and desired.starts > 1
 
     def free_slots(self) -> int | None:
         """Counts the task slots that no generation holds; None while Spark is not running."""
@@ -245,7 +234,8 @@ class Engine:
         if self._ready is None:
             return None
         shuffle = self._ready.shuffle_partitions
-        return self._ready.slots - sum(desired.slots(shuffle) for desired in self._desired.values() if desired.starts)
+        held = (desired.spec.slots(shuffle) for desired in self._desired.values() if desired.starts)
+        return self._ready.slots - sum(held)
 
     def _await_slots(self, desired: _Desired) -> None:
         """Waits until there are enough slots or it is no longer desired; raises if no more can come."""
@@ -255,7 +245,7 @@ class Engine:
                 raise EngineError(
                     f"Generation {desired.spec.generation} did not start: Spark ended while it waited for slots."
                 )
-            needed = desired.slots(self._ready.shuffle_partitions)
+            needed = desired.spec.slots(self._ready.shuffle_partitions)
             if needed <= free:
                 return
             if (left := self._arrivals_end - time.monotonic()) <= 0:
