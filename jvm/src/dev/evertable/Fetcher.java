@@ -30,8 +30,8 @@ final class Fetcher implements Runnable {
   private static final long DISCOVERY_MS = 2_000;
 
   /** What one poll brought: records, and where to read on behind them; or why nothing comes any more. */
-  record Fetched(Map<String, Integer> sources, ConsumerRecords<byte[], byte[]> records, Map<SourcePartition, Position> next,
-      RuntimeException failure) {
+  record Fetched(Map<String, Integer> sources, Iterable<ConsumerRecord<byte[], byte[]>> records,
+      Map<SourcePartition, Position> next, RuntimeException failure) {
     int source(ConsumerRecord<byte[], byte[]> record) { return sources.get(record.topic()); }
   }
 
@@ -121,8 +121,7 @@ final class Fetcher implements Runnable {
       if (records.nextOffsets().isEmpty()) continue;
       Map<SourcePartition, Position> next = new HashMap<>();
       records.nextOffsets().forEach((at, offset) -> next.put(partition(at), new Position(offset)));
-      if (ends != null) pauseAtEnds(consumer, next);
-      queue.put(new Fetched(sources, records, next, null));
+      queue.put(new Fetched(sources, ends == null ? records : upToEnds(consumer, records, next), next, null));
     }
   }
 
@@ -160,12 +159,15 @@ final class Fetcher implements Runnable {
     }
   }
 
-  private void pauseAtEnds(KafkaConsumer<byte[], byte[]> consumer, Map<SourcePartition, Position> next) {
-    List<TopicPartition> done = new ArrayList<>();
-    for (TopicPartition at : assigned) {
-      Position reached = next.get(partition(at));
-      if (reached != null && reached.offset() >= ends.get(partition(at)).offset()) done.add(at);
+  /** The records before the ends; where an end was reached, no more is fetched. */
+  private List<ConsumerRecord<byte[], byte[]>> upToEnds(KafkaConsumer<byte[], byte[]> consumer,
+      ConsumerRecords<byte[], byte[]> records, Map<SourcePartition, Position> next) {
+    next.replaceAll((at, position) -> position.offset() < ends.get(at).offset() ? position : ends.get(at));
+    consumer.pause(assigned.stream().filter(at -> ends.get(partition(at)).equals(next.get(partition(at)))).toList());
+    List<ConsumerRecord<byte[], byte[]>> before = new ArrayList<>();
+    for (ConsumerRecord<byte[], byte[]> record : records) {
+      if (record.offset() < ends.get(new SourcePartition(sources.get(record.topic()), record.partition())).offset()) before.add(record);
     }
-    consumer.pause(done);
+    return before;
   }
 }
