@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from confluent_kafka import Producer, TopicPartition
@@ -17,7 +18,7 @@ from evertable.config import JoinType
 def test_a_timestamp_in_nanoseconds_is_a_reject_and_kills_nothing(
     new_generation: NewGeneration, new_topic: Callable[..., str]
 ) -> None:
-    """Spark's own connector ends the query at the first such record, and at every restart again."""
+    """A producer that gives nanoseconds is enough."""
     any_time = {"message.timestamp.after.max.ms": str(2**63 - 1), "message.timestamp.before.max.ms": str(2**63 - 1)}
     topics = (new_topic(1, **any_time), new_topic(1))
     good = b'{"userId": "k"}'
@@ -30,6 +31,24 @@ def test_a_timestamp_in_nanoseconds_is_a_reject_and_kills_nothing(
             (0, 0, 1): "TIMESTAMP_OUT_OF_RANGE",
         }
         assert [pair for changes in generation.changes for pair in changes.matches.column("left").to_pylist()] == [2]
+
+
+def test_a_timestamp_far_ahead_of_the_clock_is_a_reject(
+    new_generation: NewGeneration, new_topic: Callable[..., str]
+) -> None:
+    """It would be the newest row of its key for a year."""
+    topics = (new_topic(1), new_topic(1, **{"message.timestamp.after.max.ms": str(2**63 - 1)}))
+    now, hour = round(time.time() * 1000), 3_600_000
+    record = b'{"userId": "k"}'
+    with new_generation(JoinType.NATURAL, topics=topics) as generation:
+        generation.send([Sent(Side.RIGHT, record, timestamp=now + ahead * hour) for ahead in (23, 25, 24 * 365)])
+        generation.send([Sent(Side.LEFT, record)])
+        generation.start().read()
+        assert {place: reason.split(":")[0] for place, reason in generation.rejects.items()} == {
+            (1, 0, 1): "TIMESTAMP_AHEAD",
+            (1, 0, 2): "TIMESTAMP_AHEAD",
+        }
+        assert [pair for changes in generation.changes for pair in changes.matches.column("right").to_pylist()] == [0]
 
 
 def test_only_committed_transactions_become_rows(

@@ -55,7 +55,7 @@ def constant(text: str) -> bytes:
 def test_no_other_module_uses_them() -> None:
     """Nor may any other set what Spark does not document."""
     private = re.compile(
-        r"\._(jvm|jsc|jdf|jsq|jsparkSession|gateway|ensure_initialized)\b|py4j|spark\.shuffle\.streaming"
+        r"\._(jvm|jsc|jdf|jsq|jwrite|jsparkSession|gateway|ensure_initialized)\b|py4j|spark\.shuffle\.streaming"
     )
     package = Path(evertable.__file__).parent
     users = {path.name for path in package.rglob("*.py") if private.search(code_of(path))}
@@ -75,8 +75,15 @@ def code_of(path: Path) -> str:
         ("org.apache.spark.resource.ResourceProfileManager", "defaultResourceProfile"),
         ("org.apache.spark.sql.streaming.StreamingQuery", "exception"),
         ("org.apache.spark.sql.Dataset", "toDF"),
+        ("org.apache.spark.unsafe.hash.Murmur3_x86_32", "hashInt"),
+        ("org.apache.spark.unsafe.hash.Murmur3_x86_32", "hashUnsafeBytes"),
+        ("org.apache.spark.unsafe.Platform", "BYTE_ARRAY_OFFSET"),
+        ("org.apache.spark.sql.catalyst.expressions.GenericInternalRow", "values"),
+        ("org.apache.spark.sql.catalyst.util.GenericArrayData", "array"),
+        ("org.apache.spark.sql.internal.SQLConf$", "get"),
+        ("org.apache.spark.sql.internal.SQLConf", "getConfString"),
         ("dev.evertable.KeyedJoin", "join"),
-        ("dev.evertable.ChangelogWriter", "release"),
+        ("dev.evertable.EndedQuery", "release"),
         ("org.apache.spark.sql.streaming.DataStreamWriter", "foreach"),
     ],
 )
@@ -88,6 +95,15 @@ def test_a_java_method_exists(java_class: str, method: str) -> None:
 def test_an_undocumented_setting_exists(name: str) -> None:
     jars = ("spark-core_*.jar", "spark-catalyst_*.jar", "spark-sql_*.jar")
     assert any(constant(name) in all_classes(jar) for jar in jars)
+
+
+def test_the_number_of_state_partitions_is_a_setting() -> None:
+    """``TopicStream`` reads it; no setting of ours, since the checkpoint has it."""
+    assert constant("spark.sql.streaming.internal.stateStore.partitions") in all_classes("spark-catalyst_*.jar")
+
+
+def test_pyspark_writers_wrap_a_java_writer_as_jwrite() -> None:
+    assert "_jwrite" in inspect.getsource(DataStreamWriter.__init__)
 
 
 def test_the_checkpoint_file_manager_exists() -> None:

@@ -38,6 +38,8 @@ from evertable.schema.wiring import Wiring
 
 DAY_S = 24 * 60 * 60
 
+DAY_S = 86_400
+
 
 class SwapMode(Choice):
     WARM = "warm"
@@ -102,6 +104,12 @@ class Source(Section):
     key: str = Field(description="the column to join by; not float, double or json", min_length=1)
     start: Annotated[Start, parsed(Start, Start.parse), PlainSerializer(str)] = Field(
         default=Start.EARLIEST, description="`earliest`, `latest`, or a time with its zone (`2026-01-31T09:00:00Z`)"
+    )
+    max_ahead_s: int = Field(
+        default=DAY_S,
+        ge=60,
+        description="a record whose timestamp is further ahead of the clock is rejected; it would stay the newest of "
+        "its key for so long",
     )
     kafka: KafkaProperties = Field(
         default=KafkaProperties(), description="client properties for this source only, over those of `kafka`"

@@ -157,10 +157,10 @@ class Queries:
             self._output.send(progress)
 
     def _is_released(self, generation: int, deadline: float) -> bool:
-        """Closes an ended query's producer and returns whether it is closed; on a cluster, executors close it later."""
+        """Closes an ended query's clients and returns whether all are closed; on a cluster, executors do so later."""
         if self._on_cluster:
             return time.monotonic() > deadline
-        return spark_internals.release_producers(self._spark, plan.query_name(generation))
+        return spark_internals.release(self._spark, plan.query_name(generation))
 
 
 def serve(commands: Iterator[bytes], output: Output, folder: Path | None) -> None:

@@ -119,6 +119,7 @@ def layout(spec: GenerationSpec, source: SourceSpec, side: int) -> dict[str, Any
         "side": side,
         "key": source.key,
         "max_bytes": spec.max_message_bytes - MATCHES_ALLOWANCE,
+        "max_ahead_ms": source.max_ahead_ms,
         "columns": [column_layout(column) for column in source.columns],
     }
 

@@ -91,9 +91,9 @@ def write_changelog(
     return writer
 
 
-def release_producers(spark: SparkSession, query: str) -> bool:
-    """Closes the idle producers of an ended query in this JVM; returns whether no task uses one any more."""
-    return bool(_operator(spark).ChangelogWriter.release(query))
+def release(spark: SparkSession, query: str) -> bool:
+    """Closes the idle clients of an ended query in this JVM; returns whether no task uses one any more."""
+    return bool(_operator(spark).EndedQuery.release(query))
 
 
 def _operator(spark: SparkSession) -> Any:

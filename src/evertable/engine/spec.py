@@ -24,6 +24,8 @@ class SourceSpec:
     start: Mapping[int, int]
     kafka: Mapping[str, str]  # as the Java client spells them; may hold secrets
     backlog_ends: Mapping[int, int] = field(default_factory=dict)
+    max_ahead_ms: int | None = None
+    """How far a record's timestamp may be ahead of the clock; None for no limit."""
 
 
 @dataclass(frozen=True)

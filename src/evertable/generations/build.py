@@ -186,5 +186,6 @@ def _source_spec(config: Config, source: Source, extents: Extents) -> SourceSpec
         columns=source.columns,
         start={partition: extent.start for partition, extent in extents.items()},
         kafka=config.source_kafka(source).for_java(),
+        max_ahead_ms=source.max_ahead_s * 1000,
         backlog_ends={partition: extent.end for partition, extent in extents.items() if extent.end > extent.start},
     )

@@ -60,7 +60,7 @@ def retried(
 def is_lasting(error: BaseException) -> bool:
     """Returns whether a build failed because of its topics, not because of a full disk or an unreachable Kafka."""
     condition = error.reason if isinstance(error, QueryFailedError) else getattr(error, "condition", "")
-    return condition in ("TOPIC_NOT_FOUND", "NOT_AUTHORIZED", "RECORD_TOO_LARGE", "TIMESTAMP_OUT_OF_RANGE")
+    return condition in ("TOPIC_NOT_FOUND", "NOT_AUTHORIZED", "RECORD_TOO_LARGE")
 
 
 class StoppedError(Exception):

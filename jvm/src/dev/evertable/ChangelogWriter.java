@@ -19,7 +19,7 @@ import org.apache.spark.sql.Row;
  */
 public final class ChangelogWriter extends ForeachWriter<Row> {
   private static final long serialVersionUID = 1;
-  private static final Held<Output> HELD = new Held<>();
+  static final Held<Output> HELD = new Held<>();
 
   private final String query;
   private final String topic;
@@ -33,9 +33,6 @@ public final class ChangelogWriter extends ForeachWriter<Row> {
     this.topic = topic;
     this.kafka = new HashMap<>(kafka);
   }
-
-  /** Closes the idle producers of an ended query; returns whether no task uses one any more. */
-  public static boolean release(String query) { return HELD.close(query + "/"); }
 
   @Override public boolean open(long partition, long epoch) {
     key = query + "/" + partition;
@@ -62,7 +59,7 @@ public final class ChangelogWriter extends ForeachWriter<Row> {
     }
   }
 
-  private static final class Output implements AutoCloseable {
+  static final class Output implements AutoCloseable {
     private final String topic;
     private final KafkaProducer<byte[], byte[]> producer;
     private final Map<Integer, Long> acknowledged = new ConcurrentHashMap<>(); // the last offset, by partition

@@ -26,12 +26,13 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
  * failure is passed to the reader and ends the thread.
  */
 final class Fetcher implements Runnable {
-  private static final Duration POLL = Duration.ofSeconds(1), CLOSE = Duration.ofSeconds(1), ANSWER = Duration.ofSeconds(5);
+  private static final Duration POLL = Duration.ofSeconds(1), CLOSE = Duration.ofSeconds(1);
+  private static final Duration CACHED = Duration.ofMillis(50), ANSWER = Duration.ofSeconds(1); // the other topics wait meanwhile
   private static final long DISCOVERY_MS = 2_000;
 
   /** What one poll brought: records, and where to read on behind them; or why nothing comes any more. */
   record Fetched(Map<String, Integer> sources, Iterable<ConsumerRecord<byte[], byte[]>> records,
-      Map<SourcePartition, Position> next, RuntimeException failure) {
+      Map<SourcePartition, Position> next, Throwable failure) {
     int source(ConsumerRecord<byte[], byte[]> record) { return sources.get(record.topic()); }
   }
 
@@ -88,12 +89,12 @@ final class Fetcher implements Runnable {
       if (!closed) report(e);
     } catch (InterruptedException e) {
       // closed
-    } catch (RuntimeException e) {
+    } catch (Throwable e) { // without a report the reader would wait for ever
       report(e);
     }
   }
 
-  private void report(RuntimeException failure) {
+  private void report(Throwable failure) {
     try {
       queue.put(new Fetched(sources, null, Map.of(), failure));
     } catch (InterruptedException e) {
@@ -148,7 +149,7 @@ final class Fetcher implements Runnable {
     Map<SourcePartition, Position> created = new HashMap<>();
     try {
       for (String topic : sources.keySet()) {
-        for (PartitionInfo info : consumer.partitionsFor(topic, ANSWER)) {
+        for (PartitionInfo info : consumer.partitionsFor(topic, CACHED)) {
           TopicPartition at = new TopicPartition(topic, info.partition());
           if (!assigned.contains(at) && owns.test(partition(at))) created.put(partition(at), null);
         }

@@ -16,6 +16,7 @@ final class SourceLayout implements Serializable {
   final int side;
   final int key;
   final int maxBytes;
+  final long maxAheadMs; // how far a timestamp may be ahead of the clock
   final String[] names;
   final ColumnType[] types;
   final From[] from;
@@ -30,6 +31,7 @@ final class SourceLayout implements Serializable {
     int n = columns.size();
     side = spec.get("side").intValue();
     maxBytes = spec.get("max_bytes").intValue();
+    maxAheadMs = spec.path("max_ahead_ms").asLong(Long.MAX_VALUE);
     names = new String[n];
     types = new ColumnType[n];
     from = new From[n];

@@ -10,6 +10,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
+import java.time.Instant;
 
 /** A Kafka record's value, strictly typed, as a changelog record and a key; a value that does not fit becomes a reject. */
 public final class StrictParser {
@@ -43,6 +44,10 @@ public final class StrictParser {
       }
       if (timestamp >= MAX_MILLIS || timestamp <= -MAX_MILLIS) {
         throw new Rejection("TIMESTAMP_OUT_OF_RANGE", "the record's timestamp does not fit in microseconds; was it given in nanoseconds?");
+      }
+      if (timestamp - System.currentTimeMillis() > layout.maxAheadMs) {
+        throw new Rejection("TIMESTAMP_AHEAD", "the record's timestamp, " + Instant.ofEpochMilli(timestamp)
+            + ", is more than " + layout.maxAheadMs / 1000 + " s ahead of the clock");
       }
       read(value, key, partition, offset, timestamp);
       byte[] record = draft.row(partition, offset, timestamp);

@@ -115,7 +115,6 @@ final class TopicStream implements MicroBatchStream, SupportsAdmissionControl, S
 
   @Override public void stop() {
     consumers.values().forEach(consumer -> consumer.close(Duration.ofSeconds(1)));
-    TopicReader.HELD.close(plan.query + "/"); // of this JVM; others expire
   }
 
   @Override public String toString() { return "Topics" + List.of(plan.topics); }
