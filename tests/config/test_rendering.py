@@ -47,6 +47,7 @@ sources:
         from: kafka.timestamp
     key: 'no'
     start: latest
+    max_ahead_s: 86400
     kafka: {}
   b:
     topic: t
@@ -54,6 +55,7 @@ sources:
       k: decimal(5,2)
     key: k
     start: '2026-01-31T09:00:00Z'
+    max_ahead_s: 86400
     kafka:
       client.id: x
 join:
@@ -73,6 +75,7 @@ swap:
 engine:
   master: local[*]
   trigger: microbatch
+  readers: 1
   interval_s: 0
   checkpoint_dir: null
   spark:
