@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from scripts.reference import configuration_page
+from tests.markdown import ROOT
 
 from evertable.config.loading import places_searched
 from evertable.config.structure import fields
@@ -14,8 +14,8 @@ from evertable.schema.columns import RECORD_FIELD_KINDS, Kind
 
 
 @pytest.fixture
-def page(repository: Path) -> str:
-    return (repository / "docs" / "CONFIGURATION.md").read_text()
+def page() -> str:
+    return (ROOT / "docs" / "CONFIGURATION.md").read_text()
 
 
 def test_the_tables_are_up_to_date(page: str) -> None:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
+from tests.config.conftest import Load, Problems
 
-from evertable.config import Config
 from evertable.config.server import is_loopback, origin
-
-Load = Callable[..., Config]
-Problems = Callable[..., tuple[str, ...]]
 
 
 def test_names_of_tables(load_text: Load, minimal: str) -> None:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
+from tests.config.conftest import Load, Problems
 
-from evertable.config import Config, JoinType, Swap, SwapMode, effective
+from evertable.config import JoinType, Swap, SwapMode, effective
 from evertable.errors import ConfigError
 from evertable.schema.wiring import Wiring
-
-Load = Callable[..., Config]
-Problems = Callable[..., tuple[str, ...]]
 
 
 def test_a_very_long_linger_of_several(load_text: Load, minimal: str) -> None:

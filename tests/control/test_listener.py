@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 import pytest
 from confluent_kafka.admin import AclOperation, AdminClient, NewPartitions
 from tests.changelog.producer import Produce, produce_to
-from tests.control.conftest import allow_only, control_topic
+from tests.control.conftest import NewTopic, allow_only, control_topic
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
@@ -20,7 +20,6 @@ from evertable.control.messages import ControlMessage
 from evertable.control.topic import ControlTopic
 from evertable.errors import TopicNotFoundError
 
-NewTopic = Callable[..., str]
 CHECK_S = 0.2
 
 

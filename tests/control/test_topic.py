@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
 
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AclOperation, AdminClient, ConfigResource, NewPartitions, ResourceType
 from tests.changelog.producer import Produce
-from tests.control.conftest import allow_only, control_topic
+from tests.control.conftest import NewTopic, allow_only, control_topic
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
@@ -17,8 +16,6 @@ from evertable.control.messages import ControlMessage
 from evertable.control.topic import ControlTopic
 from evertable.errors import KafkaUnreachableError, TopicNotFoundError
 from evertable.kafka.properties import KafkaProperties
-
-NewTopic = Callable[..., str]
 
 
 def places(messages: list[ControlMessage]) -> list[tuple[int, int]]:

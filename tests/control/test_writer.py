@@ -5,19 +5,16 @@ from __future__ import annotations
 import json
 import threading
 import uuid
-from collections.abc import Callable
 
 import pytest
 from confluent_kafka.admin import AclOperation
-from tests.control.conftest import allow_only, control_topic, properties
+from tests.control.conftest import NewTopic, allow_only, control_topic, properties
 
 from evertable.broker import EmbeddedBroker
 from evertable.control.topic import ControlTopic
 from evertable.control.writer import Writer
 from evertable.errors import ControlReadOnlyError, EvertableError, KafkaUnreachableError, TopicNotFoundError
 from evertable.kafka.properties import KafkaProperties
-
-NewTopic = Callable[..., str]
 
 
 def test_a_message_and_its_place(broker: EmbeddedBroker, new_topic: NewTopic) -> None:
