@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.config.conftest import Load
 
 from evertable.config import Config, effective
-
-Load = Callable[..., Config]
 
 EVERYTHING = """
 app: shop
