@@ -6,16 +6,19 @@ import base64
 import fcntl
 import os
 import re
+import shutil
 import subprocess
 import time
 from pathlib import Path
 
-from evertable.broker.settings import server_properties
+from evertable.broker.settings import NODE_ID, server_properties
 from evertable.errors import BrokerError
+from evertable.install.cache import cache_folder, created_atomically, locked
 from evertable.install.environment import child_environment
 from evertable.install.jars import jar_paths
 from evertable.install.java import find_java
 
+_CHECKPOINT = "bootstrap.checkpoint"
 _LOCK_WAIT_S = 5.0  # a broker whose owner has just died needs a moment to end
 
 
@@ -35,7 +38,13 @@ class DataFolder:
         meta = self.kafka / "meta.properties"
         self.logs.mkdir(parents=True, exist_ok=True)
         if not meta.exists():
-            self._run_storage_tool()
+            self.kafka.mkdir(exist_ok=True)
+            shutil.copyfile(_template(), self.kafka / _CHECKPOINT)
+            scratch = meta.with_suffix(".new")
+            scratch.write_text(
+                f"version=1\ncluster.id={_kafka_uuid()}\nnode.id={NODE_ID}\ndirectory.id={_kafka_uuid()}\n"
+            )
+            scratch.replace(meta)  # last: a folder with this file is complete
         found = re.search(r"^cluster\.id=(\S+)$", meta.read_text(errors="replace"), re.MULTILINE)
         if found is None:
             raise BrokerError(f"{meta} has no cluster id: the folder is damaged.", "Choose another data folder.")
@@ -77,14 +86,28 @@ class DataFolder:
         """Returns the end of the log, for error messages."""
         return "\n".join(f"  {line}" for line in self.log()[-lines:]) or "  (the log is empty)"
 
-    def _run_storage_tool(self) -> None:
-        self.properties.write_text(server_properties(9092, 9093, self.kafka, {}))  # the ports do not matter yet
-        command = [str(find_java().executable), "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
-        command += ["-cp", os.pathsep.join(map(str, jar_paths("broker"))), "kafka.tools.StorageTool"]
-        command += ["format", "-t", _kafka_uuid(), "-c", str(self.properties)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=child_environment())
-        if done.returncode != 0:
-            raise BrokerError(f"Kafka could not format a folder.\n{(done.stdout + done.stderr).strip()}")
+
+def _template() -> Path:
+    """Returns Kafka's bootstrap.checkpoint (its feature levels), created once per machine since that takes a second."""
+    jars = jar_paths("broker")
+    home = cache_folder() / "broker-format" / jars[0].parent.name
+    if not (home / _CHECKPOINT).exists():
+        with locked("broker-format"):
+            if not (home / _CHECKPOINT).exists():  # another process may have created it meanwhile
+                with created_atomically(home) as scratch:
+                    _run_storage_tool(jars, scratch)
+    return home / _CHECKPOINT
+
+
+def _run_storage_tool(jars: list[Path], scratch: Path) -> None:
+    properties = scratch / "server.properties"
+    properties.write_text(server_properties(9092, 9093, scratch, {}))
+    command = [str(find_java().executable), "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    command += ["-cp", os.pathsep.join(map(str, jars)), "kafka.tools.StorageTool"]
+    command += ["format", "-t", _kafka_uuid(), "-c", str(properties)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=child_environment())
+    if done.returncode != 0 or not (scratch / _CHECKPOINT).exists():
+        raise BrokerError(f"Kafka could not format a folder.\n{(done.stdout + done.stderr).strip()}")
 
 
 def _kafka_uuid() -> str:
