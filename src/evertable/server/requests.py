@@ -13,10 +13,9 @@ from starlette.types import Receive
 
 from evertable.errors import PageTooLargeError
 from evertable.problems import nearest
-from evertable.protocol.frames import MAX_INTEGER
 from evertable.schema.columns import Column
 from evertable.server.security import Refusal
-from evertable.views.view import View
+from evertable.views.view import MAX_INTEGER, View
 
 SHAPE = ("columns", "sort", "filter", "newestFirst")  # parameters of pages and exports
 PAGE = (*SHAPE, "offset", "limit")
