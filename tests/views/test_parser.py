@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.views.printing import printed
+from tests.views.printing import name, number, printed, text, truth
 from tests.views.strategies import COLUMNS, trees
 
 from evertable.errors import FilterError, FilterTooLongError
@@ -16,24 +15,20 @@ from evertable.views.filters import MAX_CHARS, Expression, parse
 from evertable.views.filters.parser import MAX_DEPTH
 from evertable.views.filters.tree import (
     And,
-    ColumnName,
     Comparison,
     In,
     IsNull,
     Not,
-    Number,
     Operator,
     Or,
-    Text,
     TextOperator,
     TextSearch,
-    Truth,
 )
 
-A, B, C = (Comparison(ColumnName(name), Operator.EQUAL, Number(Decimal(1))) for name in "abc")
-X = ColumnName("x")
-FROM_1 = Comparison(X, Operator.AT_LEAST, Number(Decimal(1)))
-TO_Y = Comparison(X, Operator.AT_MOST, ColumnName("y"))
+A, B, C = (Comparison(name(letter), Operator.EQUAL, number(1)) for letter in "abc")
+X = name("x")
+FROM_1 = Comparison(X, Operator.AT_LEAST, number(1))
+TO_Y = Comparison(X, Operator.AT_MOST, name("y"))
 
 WORDS = [
     *"and or not in is null between contains starts ends with true false AND Not x y.z".split(),
@@ -68,15 +63,15 @@ def tree_or_error(text: str) -> None:
         ("not a = 1 and b = 1", And((Not(A), B))),
         ("not (a = 1 and b = 1)", Not(And((A, B)))),
         ("NOT NOT a=1", Not(Not(A))),
-        ("x <> 1", Comparison(X, Operator.UNEQUAL, Number(Decimal(1)))),
-        ("x>=-.5e+1", Comparison(X, Operator.AT_LEAST, Number(Decimal(-5)))),
-        ("x = y", Comparison(X, Operator.EQUAL, ColumnName("y"))),
-        ('"a ""b""" = \'it\'\'s\'', Comparison(ColumnName('a "b"'), Operator.EQUAL, Text("it's"))),
-        ("größe.cm_1 = TRUE", Comparison(ColumnName("größe.cm_1"), Operator.EQUAL, Truth(True))),
-        ("x Starts\nWith ''", TextSearch(X, TextOperator.STARTS_WITH, Text(""))),
-        ("x not contains 'a'", Not(TextSearch(X, TextOperator.CONTAINS, Text("a")))),
+        ("x <> 1", Comparison(X, Operator.UNEQUAL, number(1))),
+        ("x>=-.5e+1", Comparison(X, Operator.AT_LEAST, number(-5))),
+        ("x = y", Comparison(X, Operator.EQUAL, name("y"))),
+        ('"a ""b""" = \'it\'\'s\'', Comparison(name('a "b"'), Operator.EQUAL, text("it's"))),
+        ("größe.cm_1 = TRUE", Comparison(name("größe.cm_1"), Operator.EQUAL, truth(True))),
+        ("x Starts\nWith ''", TextSearch(X, TextOperator.STARTS_WITH, text(""))),
+        ("x not contains 'a'", Not(TextSearch(X, TextOperator.CONTAINS, text("a")))),
         ("x is not null", Not(IsNull(X))),
-        ("x not in (1,'a',false)", Not(In(X, (Number(Decimal(1)), Text("a"), Truth(False))))),
+        ("x not in (1,'a',false)", Not(In(X, (number(1), text("a"), truth(False))))),
         ("x between 1 and y and a = 1", And((And((FROM_1, TO_Y)), A))),
         ("x not between 1 and y", Not(And((FROM_1, TO_Y)))),
     ],

@@ -15,10 +15,9 @@ import pyarrow as pa
 from evertable.changelog.schema import arrow_type
 from evertable.errors import FilterError
 from evertable.schema.columns import MAX_PRECISION, Column, ColumnType, Kind
-from evertable.views.filters.tree import Literal, Number, Text, Truth
+from evertable.views.filters.lexer import Token, TokenKind
 
 _INTEGERS = {Kind.INT: 2**31, Kind.LONG: 2**63}
-_SHOWN = 30  # characters of a literal in a message
 _EXACT = Context(prec=2 * MAX_PRECISION + 4)  # the digits of any decimal, before and after the point
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -37,31 +36,33 @@ class FittedLiteral:
     exact: bool = True
 
 
-def fit(literal: Literal, column: Column) -> FittedLiteral:
+def fit(literal: Token, column: Column) -> FittedLiteral:
     """Fits a literal to a column's type; raises FilterError if they cannot be compared."""
     kind = column.type.kind
-    if isinstance(literal, Number) and kind in _INTEGERS:
-        limit = _INTEGERS[kind]
-        return _whole(literal.value, -limit, limit - 1, lambda unscaled: unscaled, column.type)
-    if isinstance(literal, Number) and kind is Kind.DECIMAL:
-        limit, scale = 10**column.type.precision - 1, column.type.scale
-        return _whole(
-            _shifted(literal.value, scale), -limit, limit, lambda n: _shifted(Decimal(n), -scale), column.type
-        )
     value: Any = None
-    if isinstance(literal, Number) and kind is Kind.DOUBLE:
-        value = float(literal.value)
-    elif isinstance(literal, Number) and kind is Kind.FLOAT:
-        with np.errstate(over="ignore"):  # infinity is above all values, which is correct
-            value = float(np.float32(float(literal.value)))
-    elif isinstance(literal, Truth) and kind is Kind.BOOLEAN:
-        value = literal.value
-    elif isinstance(literal, Text):
-        value = _from_text(literal.value, kind)
+    match literal.kind:
+        case TokenKind.NUMBER:
+            number = literal.value
+            if kind in _INTEGERS:
+                limit = _INTEGERS[kind]
+                return _whole(number, -limit, limit - 1, lambda unscaled: unscaled, column.type)
+            if kind is Kind.DECIMAL:
+                limit, scale = 10**column.type.precision - 1, column.type.scale
+                return _whole(
+                    _shifted(number, scale), -limit, limit, lambda n: _shifted(Decimal(n), -scale), column.type
+                )
+            if kind is Kind.DOUBLE:
+                value = float(number)
+            elif kind is Kind.FLOAT:
+                with np.errstate(over="ignore"):  # infinity is above all values, which is correct
+                    value = float(np.float32(float(number)))
+        case TokenKind.TEXT:
+            value = _from_text(literal.value, kind)
+        case _ if kind is Kind.BOOLEAN:
+            value = literal.value == "true"
     if value is None:
-        found = str(literal) if len(str(literal)) <= _SHOWN else str(literal)[:_SHOWN] + "…"
         raise FilterError(
-            f"'{column.name}' is {column.type}: expected {_WANTED[kind]}, found {found}", literal.position
+            f"'{column.name}' is {column.type}: expected {_WANTED[kind]}, found {literal}", literal.position
         )
     return FittedLiteral(pa.scalar(value, arrow_type(column.type)))
 
