@@ -24,9 +24,10 @@ from evertable.schema.columns import parse_columns
 from evertable.schema.joins import JoinType
 from evertable.server import app as app_module
 from evertable.server.app import App
-from evertable.tables.bounded import BoundedSnapshot, BoundedTable
+from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog
 from evertable.tables.generation import GenerationTables, Input
+from evertable.tables.store import StoredSnapshot
 from evertable.tables.table import Slots
 from evertable.views import columns as columns_module
 
@@ -152,8 +153,8 @@ class Slow(BoundedTable):
         self.append(numbered(rows))
         self.taken, self.go = 0, threading.Event()
 
-    def snapshot(self) -> BoundedSnapshot:
-        made = super().snapshot()
+    def snapshot(self, slots: Slots | None = None) -> StoredSnapshot:
+        made = super().snapshot(slots)
         take: Callable[..., pa.RecordBatch] = made.take
 
         def counted(slots: Slots, columns: list[int]) -> pa.RecordBatch:
