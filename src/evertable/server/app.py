@@ -57,9 +57,7 @@ class App(Starlette):
         self._wrong_tokens, self._junk = WrongTokens(), JunkConnections()
         page = page_routes()
         self._rules = AccessRules(settings.token, settings.origins, [route.path for route in page])
-        tables = Tables(
-            catalog, self._workers, self._quick, self._downloads, settings.max_page, settings.query_timeout_s
-        )
+        tables = Tables(catalog, self._workers, self._quick, self._downloads, settings)
         operations = Operations(catalog, self._quick, metrics, settings, control, rollback, status, topics)
         super().__init__(
             routes=[*tables.routes, *operations.routes, WebSocketRoute("/ws", self.sockets), *page],
