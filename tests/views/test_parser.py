@@ -11,7 +11,7 @@ from tests.views.printing import name, number, printed, text, truth
 from tests.views.strategies import COLUMNS, trees
 
 from evertable.errors import FilterError, FilterTooLongError
-from evertable.views.filters import MAX_CHARS, Expression, parse
+from evertable.views.filters import Expression, parse
 from evertable.views.filters.parser import MAX_DEPTH
 from evertable.views.filters.tree import (
     And,
@@ -24,6 +24,7 @@ from evertable.views.filters.tree import (
     TextOperator,
     TextSearch,
 )
+from evertable.views.view import MAX_FILTER_CHARS
 
 A, B, C = (Comparison(name(letter), Operator.EQUAL, number(1)) for letter in "abc")
 X = name("x")
@@ -135,7 +136,7 @@ def test_nesting_has_a_limit(opening: str) -> None:
     with pytest.raises(FilterError, match=f"at most {MAX_DEPTH} nested parentheses and nots") as refused:
         parse(opening * (steps + 1) + "a = 1" + closing * (steps + 1))
     assert 0 < refused.value.position < len(opening) * (steps + 1)
-    tree_or_error((opening * MAX_CHARS)[:MAX_CHARS])
+    tree_or_error((opening * MAX_FILTER_CHARS)[:MAX_FILTER_CHARS])
 
 
 def test_a_long_chain_is_wide_not_deep() -> None:
@@ -144,9 +145,9 @@ def test_a_long_chain_is_wide_not_deep() -> None:
 
 
 def test_a_filter_of_more_characters_than_allowed_is_too_long() -> None:
-    assert parse("a = 1".ljust(MAX_CHARS)) == A
+    assert parse("a = 1".ljust(MAX_FILTER_CHARS)) == A
     with pytest.raises(FilterTooLongError, match=r"2001 characters; 2000 are allowed"):
-        parse("a = 1".ljust(MAX_CHARS + 1))
+        parse("a = 1".ljust(MAX_FILTER_CHARS + 1))
 
 
 def test_positions_do_not_make_filters_differ() -> None:
@@ -188,11 +189,11 @@ def test_a_filter_with_a_mistake_is_a_filter_or_an_error(tree: Expression, data:
     begin = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(begin, min(begin + 5, len(text))))
     instead = data.draw(st.sampled_from([*WORDS, "", text[begin:end] * 2]))
-    tree_or_error((text[:begin] + instead + text[end:])[:MAX_CHARS])
+    tree_or_error((text[:begin] + instead + text[end:])[:MAX_FILTER_CHARS])
 
 
 @settings(max_examples=100)
 @given(st.lists(st.sampled_from([*WORDS, "x = 1 and", "(x = 1) or not"]), min_size=1, max_size=5))
 def test_a_filter_of_full_length_is_a_filter_or_an_error(words: list[str]) -> None:
     text = " ".join(words) + " "
-    tree_or_error((text * (MAX_CHARS // len(text) + 1))[:MAX_CHARS])
+    tree_or_error((text * (MAX_FILTER_CHARS // len(text) + 1))[:MAX_FILTER_CHARS])

@@ -9,9 +9,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
-from evertable.client.connection import Connection
+from evertable.client.connection import Connection, ConnectionState
 from evertable.client.errors import ClientClosedError
-from evertable.client.state import ConnectionState
 from evertable.protocol.page import Page
 
 JOIN_S = 5.0

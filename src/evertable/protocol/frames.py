@@ -9,14 +9,13 @@ from typing import Annotated, Final, Literal
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel
 
-from evertable.views.view import Count, View
+from evertable.views.view import MAX_FILTER_CHARS, Count, View
 
 SUBPROTOCOL: Final = "evertable.v1"
 BEARER: Final = "bearer."
 """The prefix of the subprotocol that carries a browser's token."""
 
 MAX_FRAME_BYTES: Final = 65_536
-MAX_FILTER_CHARS: Final = 2_000
 MAX_REASON_BYTES: Final = 123  # of a close frame, by RFC 6455
 
 

@@ -58,17 +58,9 @@ def _floats(array: pa.Array) -> list[Any]:
 
 
 def _decimals(array: pa.Array) -> list[Any]:
-    scale = array.type.scale
-    if scale <= _PLAIN_SCALE:
+    if array.type.scale <= _PLAIN_SCALE:
         return array.cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
-    unscaled = pa.Array.from_buffers(pa.decimal128(38, 0), len(array), array.buffers(), offset=array.offset)
-    return [None if digits is None else _with_point(digits, scale) for digits in unscaled.cast(pa.string()).to_pylist()]
-
-
-def _with_point(digits: str, scale: int) -> str:
-    sign = "-" if digits[0] == "-" else ""
-    padded = digits.removeprefix("-").zfill(scale + 1)
-    return f"{sign}{padded[:-scale]}.{padded[-scale:]}"
+    return [None if value is None else f"{value:f}" for value in array.to_pylist()]
 
 
 def _dates(array: pa.Array) -> list[Any]:

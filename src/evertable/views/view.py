@@ -8,6 +8,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 MAX_INTEGER: Final = 2**53 - 1  # the largest integer that JavaScript holds exactly; no counter reaches it
+MAX_FILTER_CHARS: Final = 2_000
 
 Count = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
 

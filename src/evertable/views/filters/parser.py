@@ -19,16 +19,16 @@ from evertable.views.filters.tree import (
     TextOperator,
     TextSearch,
 )
+from evertable.views.view import MAX_FILTER_CHARS
 
-MAX_CHARS = 2_000
 MAX_PART_CHARS = 500  # in the text after contains, starts with or ends with
 MAX_DEPTH = 50  # of nested parentheses and nots, far below Python's recursion limit
 
 
 def parse(text: str) -> Expression | None:
     """Returns a filter's tree, None if it is blank; raises FilterError with what was expected, and where."""
-    if len(text) > MAX_CHARS:
-        raise FilterTooLongError(f"The filter has {len(text)} characters; {MAX_CHARS} are allowed.")
+    if len(text) > MAX_FILTER_CHARS:
+        raise FilterTooLongError(f"The filter has {len(text)} characters; {MAX_FILTER_CHARS} are allowed.")
     if not text.strip():
         return None
     return _Parser(list(tokens(text))).filter()
