@@ -18,7 +18,7 @@ from evertable.server import reading
 from evertable.server.downloads import Downloads
 from evertable.server.exports import ARROW, CSV, Extract, FileFormat
 from evertable.server.refusals import RETRY_AFTER, json_response
-from evertable.server.requests import PAGE, ClientGoneError, client_of, parameters, while_connected
+from evertable.server.requests import PAGE, client_of, parameters, while_connected
 from evertable.server.security import Refusal
 from evertable.tables.catalog import Catalog
 
@@ -85,11 +85,10 @@ class Tables:
             raise _busy(f"{MAX_WAITING} requests from this address are waiting. Try again later.")
         self.waiting[client] += 1
         try:
-            return await while_connected(request.receive, work)
+            answer = await while_connected(request.receive, work)
+            return answer or Response(status_code=499)  # nobody reads it
         except TimeoutError:
             raise _busy(f"No worker was free within {self.settings.query_timeout_s:g} s. Try again later.") from None
-        except ClientGoneError:
-            return Response(status_code=499)  # the client has disconnected
         finally:
             self.waiting -= Counter((client,))
 
