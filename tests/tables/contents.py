@@ -14,7 +14,7 @@ from tests.reference.outcome import Outcome
 from evertable.config.models import Source
 from evertable.schema.columns import Column
 from evertable.schema.joins import JoinType
-from evertable.tables.table import Readable
+from evertable.tables.table import Snapshot, Table
 
 
 def _source(name: str, columns: Iterable[Column]) -> Source:
@@ -25,7 +25,7 @@ def _source(name: str, columns: Iterable[Column]) -> Source:
 INPUTS = (_source("users", COLUMNS[0]), _source("accounts", COLUMNS[1]))
 
 
-def rows_of(table: Readable) -> list[tuple[Any, ...]]:
+def rows_of(table: Table | Snapshot) -> list[tuple[Any, ...]]:
     """Returns all rows, in the order of slots."""
     extent = table.extent
     slots = np.arange(extent.first, extent.end)
