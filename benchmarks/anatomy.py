@@ -40,7 +40,7 @@ from evertable.engine.process import Engine
 from evertable.server.app import App
 from evertable.server.socket import EXTENSION, FrameWriter
 from evertable.tables.catalog import Catalog
-from evertable.tables.generation import GenerationTables, Input
+from evertable.tables.generation import GenerationTables
 
 RATE = 20
 QUIET_S = 5.0
@@ -120,8 +120,7 @@ def first_seen(times: Times, sent: Iterable[int]) -> None:
 def anatomy(bench: Bench, config: Config, messages: int) -> None:
     """Folds a generation until it is caught up, then follows records through it and prints a table."""
     catalog = Catalog(["final_ui"])
-    left, right = (Input(one.name, one.topic, one.key, one.columns) for one in (config.left, config.right))
-    tables = GenerationTables(left, right, config.join.type, catalog.notify)
+    tables = GenerationTables(config.left, config.right, config.join.type, catalog.notify)
     catalog.publish(1, {"final_ui": tables.joined})
 
     def sample(reader: ChangelogReader) -> None:

@@ -10,20 +10,20 @@ import pyarrow as pa
 
 from evertable.changelog.changes import MATCHES, NO_MATCHES, NO_REJECTS, Changes
 from evertable.changelog.schema import ChangelogSchema
-from evertable.schema.columns import Column, ColumnType
+from evertable.config.models import Source
 from evertable.schema.joins import JoinType
-from evertable.tables.generation import GenerationTables, Input
+from evertable.tables.generation import GenerationTables
 
 USERS, ACCOUNTS, BATCH = 100_000, 1_000_000, 10_000
 BATCHES_A_SECOND = 100
 
 
-def columns(**types: str) -> tuple[Column, ...]:
-    return tuple(Column(name, ColumnType.parse(spelled)) for name, spelled in types.items())
+def source(name: str, /, **types: str) -> Source:
+    return Source.model_validate({"name": name, "topic": f"{name}_v1", "key": "userId", "columns": types})
 
 
-LEFT = Input("users", "users_v1", "userId", columns(userId="string", name="string", email="string", age="long"))
-RIGHT = Input("accounts", "accounts_v1", "userId", columns(userId="string", accountType="string", balance="double"))
+LEFT = source("users", userId="string", name="string", email="string", age="long")
+RIGHT = source("accounts", userId="string", accountType="string", balance="double")
 
 
 def changes(join: JoinType, users: int = USERS, accounts: int = ACCOUNTS) -> Iterator[Changes]:

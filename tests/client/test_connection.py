@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 from tests.client.frames import ADA, BOB, page_frame
 
-from evertable.client.connection import Connection, Socket
+from evertable.client.connection import Connection, ConnectionState, Socket
 from evertable.client.errors import ServerAnswerError, ServerRefusedError, ServerUnreachableError
 from evertable.client.receiver import PageReceiver
-from evertable.client.state import ConnectionState
 from evertable.errors import ColumnNotFoundError
 from evertable.protocol import answers
 from evertable.protocol.answers import Stamp

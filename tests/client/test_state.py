@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from evertable.client.connection import Connection
+from evertable.client.connection import MOVES, Connection, ConnectionState
 from evertable.client.receiver import PageReceiver
-from evertable.client.state import MOVES, ConnectionState
 from evertable.views.view import View
 
 

@@ -20,7 +20,7 @@ from evertable.engine.protocol import EngineEvent, EpochCommitted
 from evertable.generations.feed import Feed
 from evertable.server.app import App
 from evertable.tables.catalog import Catalog
-from evertable.tables.generation import GenerationTables, Input
+from evertable.tables.generation import GenerationTables
 
 
 def user(number: int) -> Sent:
@@ -55,8 +55,7 @@ def test_a_viewer_sees_what_is_sent(new_generation: NewGeneration, join: JoinTyp
         generation.send([user(n) for n in range(20)])
         generation.build()
         config, warm = generation.config, threading.Event()
-        left, right = (Input(s.name, s.topic, s.key, s.columns) for s in (config.left, config.right))
-        tables = GenerationTables(left, right, join, on_change=catalog.notify)
+        tables = GenerationTables(config.left, config.right, join, on_change=catalog.notify)
         reader = generation.built.reader(config)
         feed = Feed(reader, tables, generation.built.backlog, on_caught_up=warm.set)
         with closing(feed.start()), following(generation, feed), Viewer(server.url) as viewer:

@@ -15,7 +15,6 @@ from evertable.errors import FilterError, NothingBeforeError, NotReadyError, Req
 from evertable.protocol import answers
 from evertable.protocol.answers import Stamp
 from evertable.protocol.frames import (
-    MAX_FILTER_CHARS,
     MAX_FRAME_BYTES,
     SUBPROTOCOL,
     ChangeView,
@@ -32,7 +31,7 @@ from evertable.protocol.page import PageRows, page_tail
 from evertable.protocol.patch import Patch, patch_tail
 from evertable.protocol.values import MAX_TEXT
 from evertable.schema.columns import Column, ColumnType, Kind
-from evertable.views.view import View
+from evertable.views.view import MAX_FILTER_CHARS, View
 
 DOCUMENT = (ROOT / "docs" / "PROTOCOL.md").read_text()
 

@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from tests.changelog.strategies import columns, values
 
 from evertable.protocol.decoding import from_json, rows_from_json
-from evertable.protocol.values import MAX_SAFE, MAX_TEXT, rows_of
+from evertable.protocol.values import MAX_TEXT, rows_of
 from evertable.schema.columns import Column, ColumnType
 from evertable.tables.table import schema_of
+from evertable.views.view import MAX_INTEGER
 
 
 def batch(columns: tuple[Column, ...], rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
@@ -42,9 +43,9 @@ def in_json(type_: str, value: Any) -> Any:
         ("json", '{"a": [1e2]}', '{"a": [1e2]}'),
         ("boolean", True, True),
         ("int", -(2**31), -(2**31)),
-        ("long", MAX_SAFE, MAX_SAFE),
-        ("long", -MAX_SAFE, -MAX_SAFE),
-        ("long", MAX_SAFE + 1, "9007199254740992"),
+        ("long", MAX_INTEGER, MAX_INTEGER),
+        ("long", -MAX_INTEGER, -MAX_INTEGER),
+        ("long", MAX_INTEGER + 1, "9007199254740992"),
         ("long", -(2**63), "-9223372036854775808"),
         ("double", 0.1, 0.1),
         ("float", 1.1, 1.1),
@@ -117,7 +118,7 @@ def test_rows_are_decoded_to_the_same(table: tuple[tuple[Column, ...], list[tupl
 
 
 def safe_integer(digits: str) -> int:
-    assert abs(int(digits)) <= MAX_SAFE
+    assert abs(int(digits)) <= MAX_INTEGER
     return int(digits)
 
 

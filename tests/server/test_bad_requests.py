@@ -19,9 +19,7 @@ from evertable.server.bad_requests import (
     MAX_ADDRESSES,
     MAX_DELAY_S,
     MAX_HELD,
-    JunkConnections,
-    MinuteCounts,
-    WrongTokens,
+    BadRequests,
 )
 from evertable.server.middleware import HEADERS, AccessMiddleware
 from evertable.server.security import AccessRules
@@ -98,13 +96,13 @@ def test_one_line_for_each_address_and_minute(caplog: pytest.LogCaptureFixture) 
     clock, sleeps = Clock(), Sleeps()
 
     async def guess() -> None:
-        tokens = WrongTokens(clock, sleeps)
+        tokens = BadRequests(clock, sleeps)
         for _ in range(20):
-            await tokens.count("192.0.2.7")
-        await tokens.count("192.0.2.8")
+            await tokens.wrong_token(("192.0.2.7", 1))
+        await tokens.wrong_token(("192.0.2.8", 1))
         clock.now += 61
-        await tokens.count("192.0.2.7")
-        assert tokens.total == 22
+        await tokens.wrong_token(("192.0.2.7", 1))
+        assert tokens.wrong_tokens == 22
 
     asyncio.run(guess())
     assert sleeps.seconds[:4] == [0.1, 0.2, 0.4, 0.8]
@@ -122,9 +120,9 @@ def test_a_network_of_ipv6_counts_as_one_address(caplog: pytest.LogCaptureFixtur
     sleeps = Sleeps()
 
     async def guess() -> None:
-        tokens = WrongTokens(Clock(), sleeps)
+        tokens = BadRequests(Clock(), sleeps)
         for last in range(5):
-            await tokens.count(f"2001:db8::{last:x}")
+            await tokens.wrong_token((f"2001:db8::{last:x}", 1))
 
     asyncio.run(guess())
     assert len(set(sleeps.seconds)) == 5
@@ -132,10 +130,14 @@ def test_a_network_of_ipv6_counts_as_one_address(caplog: pytest.LogCaptureFixtur
 
 
 def test_many_addresses_take_no_more_memory() -> None:
-    counts = MinuteCounts(Clock())
-    for number in range(MAX_ADDRESSES + 100):
-        counts.add(f"host {number}")
-    assert len(counts) == MAX_ADDRESSES
+    tokens = BadRequests(Clock(), Sleeps())
+
+    async def guess() -> None:
+        for number in range(MAX_ADDRESSES + 100):
+            await tokens.wrong_token((f"host {number}", 1))
+
+    asyncio.run(guess())
+    assert len(tokens._minutes) == MAX_ADDRESSES
 
 
 def test_guessing_never_delays_the_right_token() -> None:
@@ -143,7 +145,7 @@ def test_guessing_never_delays_the_right_token() -> None:
 
     async def guess() -> None:
         sleeps = Sleeps(opened=False)
-        gate = AccessMiddleware(_fine, AccessRules(SecretStr(TOKEN)), WrongTokens(Clock(), sleeps))
+        gate = AccessMiddleware(_fine, AccessRules(SecretStr(TOKEN)), BadRequests(Clock(), sleeps))
         held = [asyncio.create_task(_status(gate, "wrong")) for _ in range(MAX_HELD)]
         while len(sleeps.seconds) < MAX_HELD:
             await asyncio.sleep(0)
@@ -209,14 +211,14 @@ def test_junk_writes_one_line_a_minute(serve: Serve, catalog: Catalog, caplog: p
 
 def test_the_summary_has_the_number(caplog: pytest.LogCaptureFixture) -> None:
     clock = Clock()
-    junk = JunkConnections(clock)
+    junk = BadRequests(clock)
     for _ in range(1_000):
-        junk.count("192.0.2.7")
+        junk.junk_connection(("192.0.2.7", 1))
     clock.now += 60
-    junk.count("192.0.2.9")
+    junk.junk_connection(("192.0.2.9", 1))
     assert [line.partition(". ")[0] for line in lines(caplog)] == [
         "A connection from 192.0.2.7 sent no valid HTTP request",
-        "A connection from 192.0.2.9 sent no valid HTTP request, and 999 more did since the last such line",
+        "A connection from 192.0.2.9 sent no valid HTTP request, and 999 more since the last such line",
     ]
 
 

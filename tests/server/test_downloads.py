@@ -15,8 +15,10 @@ from tests.server_thread import ServerThread
 from evertable.schema.columns import parse_columns
 from evertable.server import downloads
 from evertable.server.app import App
-from evertable.tables.bounded import BoundedSnapshot, BoundedTable
+from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog
+from evertable.tables.store import StoredSnapshot
+from evertable.tables.table import Slots
 
 ROWS = 1000
 WIDE = "y" * 100_000  # a hundred megabytes in all: more than any socket's buffers
@@ -145,8 +147,8 @@ class Counting(BoundedTable):
     taken = 0
     fails_at: int | None = None
 
-    def snapshot(self) -> BoundedSnapshot:
-        made = super().snapshot()
+    def snapshot(self, slots: Slots | None = None) -> StoredSnapshot:
+        made = super().snapshot(slots)
         take = made.take
 
         def counted(*args: object) -> object:

@@ -19,20 +19,23 @@ from tests.waiting import PATIENCE_S, wait_until
 
 from evertable.changelog.changes import NO_MATCHES, NO_REJECTS, Changes
 from evertable.changelog.schema import ChangelogSchema
+from evertable.config.models import Source
 from evertable.live.workers import Workers
-from evertable.schema.columns import parse_columns
 from evertable.schema.joins import JoinType
 from evertable.server import app as app_module
 from evertable.server.app import App
-from evertable.tables.bounded import BoundedSnapshot, BoundedTable
+from evertable.tables.bounded import BoundedTable
 from evertable.tables.catalog import Catalog
-from evertable.tables.generation import GenerationTables, Input
+from evertable.tables.generation import GenerationTables
+from evertable.tables.store import StoredSnapshot
 from evertable.tables.table import Slots
 from evertable.views import columns as columns_module
 
 MEGABYTE = 1 << 20
 ROWS = 48
-TEXTS = Input("texts", "texts_v1", "id", parse_columns({"id": "string", "text": "string"}))
+TEXTS = Source.model_validate(
+    {"name": "texts", "topic": "texts_v1", "key": "id", "columns": {"id": "string", "text": "string"}}
+)
 EXPENSIVE = " or ".join(f"text contains 'aab{number:02}'" for number in range(70))
 
 
@@ -152,8 +155,8 @@ class Slow(BoundedTable):
         self.append(numbered(rows))
         self.taken, self.go = 0, threading.Event()
 
-    def snapshot(self) -> BoundedSnapshot:
-        made = super().snapshot()
+    def snapshot(self, slots: Slots | None = None) -> StoredSnapshot:
+        made = super().snapshot(slots)
         take: Callable[..., pa.RecordBatch] = made.take
 
         def counted(slots: Slots, columns: list[int]) -> pa.RecordBatch:

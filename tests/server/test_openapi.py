@@ -12,11 +12,11 @@ from tests.server.schemas import problems, resolved
 from tests.server.stubs import accept, roll_back, topics
 
 from evertable import __version__
-from evertable.protocol.frames import MAX_INTEGER
 from evertable.server.exports import ARROW, CSV
 from evertable.server.operations import openapi_document
 from evertable.server.requests import PAGE
 from evertable.tables.catalog import Catalog
+from evertable.views.view import MAX_INTEGER
 
 WHOLE = openapi_document()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,14 +11,21 @@ import numpy as np
 from tests.reference.histories import COLUMNS, KEY
 from tests.reference.outcome import Outcome
 
+from evertable.config.models import Source
+from evertable.schema.columns import Column
 from evertable.schema.joins import JoinType
-from evertable.tables.generation import Input
-from evertable.tables.table import Readable
-
-INPUTS = (Input("users", "users_v1", KEY, COLUMNS[0]), Input("accounts", "accounts_v1", KEY, COLUMNS[1]))
+from evertable.tables.table import Snapshot, Table
 
 
-def rows_of(table: Readable) -> list[tuple[Any, ...]]:
+def _source(name: str, columns: Iterable[Column]) -> Source:
+    types = {column.name: str(column.type) for column in columns}
+    return Source.model_validate({"name": name, "topic": f"{name}_v1", "key": KEY, "columns": types})
+
+
+INPUTS = (_source("users", COLUMNS[0]), _source("accounts", COLUMNS[1]))
+
+
+def rows_of(table: Table | Snapshot) -> list[tuple[Any, ...]]:
     """Returns all rows, in the order of slots."""
     extent = table.extent
     slots = np.arange(extent.first, extent.end)

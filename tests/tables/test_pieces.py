@@ -43,14 +43,15 @@ def test_pieces_are_whole_and_small(
     tables: list[Table] = [bounded, source(rows)]
     for table in tables:
         slots = np.arange(len(rows))
-        for readable in (table, table.snapshot()):
-            sizes = readable.text_bytes(slots, [0, 1, 2]).tolist()
-            assert sizes == [len(name or "") + len(notes or "") for _, name, notes in rows]
-            cut = list(pieces(readable, slots, [0, 1, 2], max_rows, max_bytes))
-            assert [slot for start, stop in cut for slot in range(start, stop)] == slots.tolist()
-            for start, stop in cut:
-                assert stop - start <= max_rows
-                assert stop - start == 1 or sum(sizes[start:stop]) <= max_bytes
+        snapshot = table.snapshot()
+        sizes = snapshot.text_bytes(slots, [0, 1, 2]).tolist()
+        assert sizes == [len(name or "") + len(notes or "") for _, name, notes in rows]
+        assert table.text_bytes(slots, [0, 1, 2]).tolist() == sizes
+        cut = list(pieces(snapshot, slots, [0, 1, 2], max_rows, max_bytes))
+        assert [slot for start, stop in cut for slot in range(start, stop)] == slots.tolist()
+        for start, stop in cut:
+            assert stop - start <= max_rows
+            assert stop - start == 1 or sum(sizes[start:stop]) <= max_bytes
 
 
 @pytest.mark.parametrize("slots", [[], [-1, -1], [4, 0, -1, 2], [0, 1, 2, 3, 4]])

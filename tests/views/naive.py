@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
-from decimal import Decimal
 from functools import cmp_to_key
 from typing import Any
 
 import numpy as np
 
 from evertable.schema.columns import Column, ColumnType, Kind
+from evertable.views.filters.lexer import Token, TokenKind
 from evertable.views.filters.tree import (
     And,
-    ColumnName,
     Comparison,
     Expression,
     In,
     IsNull,
     Not,
-    Operand,
     Operator,
     Or,
     TextOperator,
@@ -75,15 +73,15 @@ class Naive:
                 value = self._value(tree.column, row)
                 return None if value is None else _matches(folded(value), tree.operator, folded(tree.text.value))
 
-    def _value(self, column: ColumnName, row: Row) -> Any:
-        return row[self._names.index(column.name)] if column.name in self._names else None
+    def _value(self, column: Token, row: Row) -> Any:
+        return row[self._names.index(column.value)] if column.value in self._names else None
 
-    def _compare(self, column: ColumnName, operator: Operator, operand: Operand, row: Row) -> bool | None:
+    def _compare(self, column: Token, operator: Operator, operand: Token, row: Row) -> bool | None:
         left = self._value(column, row)
-        if isinstance(operand, ColumnName):
+        if operand.kind is TokenKind.NAME:
             right = self._value(operand, row)
         else:
-            right = None if column.name not in self._types else _as(operand.value, self._types[column.name].kind)
+            right = None if column.value not in self._types else _as(operand.value, self._types[column.value].kind)
         if left is None or right is None:
             return None
         if isinstance(left, float) or isinstance(right, float):
@@ -99,7 +97,7 @@ class Naive:
         return outcome
 
 
-def _as(value: Decimal | str | bool, kind: Kind) -> Any:
+def _as(value: Any, kind: Kind) -> Any:
     """Converts a literal to a value of this kind."""
     match kind:
         case Kind.FLOAT:
@@ -108,10 +106,12 @@ def _as(value: Decimal | str | bool, kind: Kind) -> Any:
         case Kind.DOUBLE:
             return float(value)
         case Kind.DATE:
-            return date.fromisoformat(str(value))
+            return date.fromisoformat(value)
         case Kind.TIMESTAMP:
-            time = datetime.fromisoformat(str(value))
+            time = datetime.fromisoformat(value)
             return time if time.tzinfo else time.replace(tzinfo=UTC)
+        case Kind.BOOLEAN:
+            return value == "true"
         case _:
             return value
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
-from evertable.views.filters.lexer import KEYWORDS
-from evertable.views.filters.tree import And, ColumnName, Comparison, Expression, In, IsNull, Not, Operand, Or
+from evertable.views.filters.lexer import KEYWORDS, Token, TokenKind
+from evertable.views.filters.tree import And, Comparison, Expression, In, IsNull, Not, Or
 
 
 def printed(tree: Expression) -> str:
@@ -17,22 +18,40 @@ def printed(tree: Expression) -> str:
         case Not():
             return f"not {_inner(tree.part)}"
         case IsNull():
-            return f"{_operand(tree.column)} is null"
+            return f"{_token(tree.column)} is null"
         case In():
-            return f"{_operand(tree.column)} in ({', '.join(map(str, tree.values))})"
+            return f"{_token(tree.column)} in ({', '.join(map(_token, tree.values))})"
         case Comparison():
-            return f"{_operand(tree.column)} {tree.operator} {_operand(tree.operand)}"
+            return f"{_token(tree.column)} {tree.operator} {_token(tree.operand)}"
         case _:
-            return f"{_operand(tree.column)} {tree.operator} {tree.text}"
+            return f"{_token(tree.column)} {tree.operator} {_token(tree.text)}"
 
 
 def _inner(part: Expression) -> str:
     return f"({printed(part)})" if isinstance(part, And | Or) else printed(part)
 
 
-def _operand(operand: Operand) -> str:
-    if not isinstance(operand, ColumnName):
-        return str(operand)
-    if re.fullmatch(r"[^\W\d][\w.]*", operand.name) and operand.name.lower() not in KEYWORDS:
-        return operand.name
-    return '"{}"'.format(operand.name.replace('"', '""'))
+def _token(token: Token) -> str:
+    if token.kind is TokenKind.TEXT:
+        return "'{}'".format(token.value.replace("'", "''"))
+    if token.kind is not TokenKind.NAME:
+        return str(token.value)
+    if re.fullmatch(r"[^\W\d][\w.]*", token.value) and token.value.lower() not in KEYWORDS:
+        return str(token.value)
+    return '"{}"'.format(token.value.replace('"', '""'))
+
+
+def name(value: str) -> Token:
+    return Token(TokenKind.NAME, value)
+
+
+def number(value: Decimal | int) -> Token:
+    return Token(TokenKind.NUMBER, Decimal(value))
+
+
+def text(value: str) -> Token:
+    return Token(TokenKind.TEXT, value)
+
+
+def truth(value: bool) -> Token:
+    return Token(TokenKind.KEYWORD, str(value).lower())

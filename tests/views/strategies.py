@@ -10,26 +10,22 @@ from typing import Any
 
 from hypothesis import strategies as st
 from tests.changelog.strategies import texts, values
+from tests.views import printing
 
 from evertable.schema.columns import Column, ColumnType, Kind
+from evertable.views.filters.lexer import Token
 from evertable.views.filters.tree import (
     And,
-    ColumnName,
     Comparison,
     Expression,
     In,
     IsNull,
-    Literal,
     Not,
-    Number,
-    Operand,
     Operator,
     Or,
     Predicate,
-    Text,
     TextOperator,
     TextSearch,
-    Truth,
 )
 
 TYPES = {
@@ -118,7 +114,7 @@ def trees(draw: st.DrawFn, columns: tuple[Column, ...], depth: int = 3) -> Expre
 
 @st.composite
 def predicates(draw: st.DrawFn, column: Column, columns: tuple[Column, ...]) -> Expression:
-    name, kind = ColumnName(column.name), column.type.kind
+    name, kind = printing.name(column.name), column.type.kind
     shapes: list[type[Predicate]] = [IsNull]
     shapes += [TextSearch] if kind in (Kind.STRING, Kind.JSON) else []
     shapes += [Comparison, Comparison, In] if kind is not Kind.JSON else []
@@ -126,13 +122,13 @@ def predicates(draw: st.DrawFn, column: Column, columns: tuple[Column, ...]) -> 
     if shape is IsNull:
         return IsNull(name)
     if shape is TextSearch:
-        return TextSearch(name, draw(st.sampled_from(TextOperator)), Text(draw(PARTS)))
+        return TextSearch(name, draw(st.sampled_from(TextOperator)), printing.text(draw(PARTS)))
     some = literals(column.type)
     if shape is In:
         return In(name, tuple(draw(some) for _ in range(draw(st.integers(1, 3)))))
-    others = [ColumnName(other.name) for other in columns if comparable(kind, other.type.kind)]
+    others = [printing.name(other.name) for other in columns if comparable(kind, other.type.kind)]
 
-    def operand() -> Operand:
+    def operand() -> Token:
         return draw(some) if draw(st.booleans()) else draw(st.sampled_from(others))
 
     return Comparison(name, draw(st.sampled_from(Operator)), operand())
@@ -144,20 +140,20 @@ PARTS = (st.sampled_from(COMMON[Kind.STRING]) | texts).flatmap(
 
 
 @cache
-def literals(column: ColumnType) -> st.SearchStrategy[Literal]:
+def literals(column: ColumnType) -> st.SearchStrategy[Token]:
     """Literals that fit a column, most of them near its values."""
     some = st.sampled_from(COMMON[column.kind]) | values(column).filter(lambda value: value is not None)
     if column.kind in NUMBERS:
         near = st.builds(
             lambda value, by: Decimal(str(value)) + by, some, st.sampled_from([Decimal(0), Decimal("0.001")])
         )
-        return st.builds(Number, near | st.sampled_from(ODD_NUMBERS))
+        return st.builds(printing.number, near | st.sampled_from(ODD_NUMBERS))
     if column.kind is Kind.BOOLEAN:
-        return st.builds(Truth, st.booleans())
+        return st.builds(printing.truth, st.booleans())
     if column.kind is Kind.TIMESTAMP:
         zones = st.sampled_from([UTC, None, timezone(timedelta(hours=-3, minutes=-30))])
-        return st.builds(lambda time, zone: Text(time.replace(tzinfo=zone).isoformat()), some, zones)
-    return st.builds(lambda value: Text(value if isinstance(value, str) else value.isoformat()), some)
+        return st.builds(lambda time, zone: printing.text(time.replace(tzinfo=zone).isoformat()), some, zones)
+    return st.builds(lambda value: printing.text(value if isinstance(value, str) else value.isoformat()), some)
 
 
 def comparable(one: Kind, other: Kind) -> bool:

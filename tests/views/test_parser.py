@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.views.printing import printed
+from tests.views.printing import name, number, printed, text, truth
 from tests.views.strategies import COLUMNS, trees
 
 from evertable.errors import FilterError, FilterTooLongError
-from evertable.views.filters import MAX_CHARS, Expression, parse
+from evertable.views.filters import Expression, parse
 from evertable.views.filters.parser import MAX_DEPTH
 from evertable.views.filters.tree import (
     And,
-    ColumnName,
     Comparison,
     In,
     IsNull,
     Not,
-    Number,
     Operator,
     Or,
-    Text,
     TextOperator,
     TextSearch,
-    Truth,
 )
+from evertable.views.view import MAX_FILTER_CHARS
 
-A, B, C = (Comparison(ColumnName(name), Operator.EQUAL, Number(Decimal(1))) for name in "abc")
-X = ColumnName("x")
-FROM_1 = Comparison(X, Operator.AT_LEAST, Number(Decimal(1)))
-TO_Y = Comparison(X, Operator.AT_MOST, ColumnName("y"))
+A, B, C = (Comparison(name(letter), Operator.EQUAL, number(1)) for letter in "abc")
+X = name("x")
+FROM_1 = Comparison(X, Operator.AT_LEAST, number(1))
+TO_Y = Comparison(X, Operator.AT_MOST, name("y"))
 
 WORDS = [
     *"and or not in is null between contains starts ends with true false AND Not x y.z".split(),
@@ -68,15 +64,15 @@ def tree_or_error(text: str) -> None:
         ("not a = 1 and b = 1", And((Not(A), B))),
         ("not (a = 1 and b = 1)", Not(And((A, B)))),
         ("NOT NOT a=1", Not(Not(A))),
-        ("x <> 1", Comparison(X, Operator.UNEQUAL, Number(Decimal(1)))),
-        ("x>=-.5e+1", Comparison(X, Operator.AT_LEAST, Number(Decimal(-5)))),
-        ("x = y", Comparison(X, Operator.EQUAL, ColumnName("y"))),
-        ('"a ""b""" = \'it\'\'s\'', Comparison(ColumnName('a "b"'), Operator.EQUAL, Text("it's"))),
-        ("größe.cm_1 = TRUE", Comparison(ColumnName("größe.cm_1"), Operator.EQUAL, Truth(True))),
-        ("x Starts\nWith ''", TextSearch(X, TextOperator.STARTS_WITH, Text(""))),
-        ("x not contains 'a'", Not(TextSearch(X, TextOperator.CONTAINS, Text("a")))),
+        ("x <> 1", Comparison(X, Operator.UNEQUAL, number(1))),
+        ("x>=-.5e+1", Comparison(X, Operator.AT_LEAST, number(-5))),
+        ("x = y", Comparison(X, Operator.EQUAL, name("y"))),
+        ('"a ""b""" = \'it\'\'s\'', Comparison(name('a "b"'), Operator.EQUAL, text("it's"))),
+        ("größe.cm_1 = TRUE", Comparison(name("größe.cm_1"), Operator.EQUAL, truth(True))),
+        ("x Starts\nWith ''", TextSearch(X, TextOperator.STARTS_WITH, text(""))),
+        ("x not contains 'a'", Not(TextSearch(X, TextOperator.CONTAINS, text("a")))),
         ("x is not null", Not(IsNull(X))),
-        ("x not in (1,'a',false)", Not(In(X, (Number(Decimal(1)), Text("a"), Truth(False))))),
+        ("x not in (1,'a',false)", Not(In(X, (number(1), text("a"), truth(False))))),
         ("x between 1 and y and a = 1", And((And((FROM_1, TO_Y)), A))),
         ("x not between 1 and y", Not(And((FROM_1, TO_Y)))),
     ],
@@ -140,7 +136,7 @@ def test_nesting_has_a_limit(opening: str) -> None:
     with pytest.raises(FilterError, match=f"at most {MAX_DEPTH} nested parentheses and nots") as refused:
         parse(opening * (steps + 1) + "a = 1" + closing * (steps + 1))
     assert 0 < refused.value.position < len(opening) * (steps + 1)
-    tree_or_error((opening * MAX_CHARS)[:MAX_CHARS])
+    tree_or_error((opening * MAX_FILTER_CHARS)[:MAX_FILTER_CHARS])
 
 
 def test_a_long_chain_is_wide_not_deep() -> None:
@@ -149,9 +145,9 @@ def test_a_long_chain_is_wide_not_deep() -> None:
 
 
 def test_a_filter_of_more_characters_than_allowed_is_too_long() -> None:
-    assert parse("a = 1".ljust(MAX_CHARS)) == A
+    assert parse("a = 1".ljust(MAX_FILTER_CHARS)) == A
     with pytest.raises(FilterTooLongError, match=r"2001 characters; 2000 are allowed"):
-        parse("a = 1".ljust(MAX_CHARS + 1))
+        parse("a = 1".ljust(MAX_FILTER_CHARS + 1))
 
 
 def test_positions_do_not_make_filters_differ() -> None:
@@ -193,11 +189,11 @@ def test_a_filter_with_a_mistake_is_a_filter_or_an_error(tree: Expression, data:
     begin = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(begin, min(begin + 5, len(text))))
     instead = data.draw(st.sampled_from([*WORDS, "", text[begin:end] * 2]))
-    tree_or_error((text[:begin] + instead + text[end:])[:MAX_CHARS])
+    tree_or_error((text[:begin] + instead + text[end:])[:MAX_FILTER_CHARS])
 
 
 @settings(max_examples=100)
 @given(st.lists(st.sampled_from([*WORDS, "x = 1 and", "(x = 1) or not"]), min_size=1, max_size=5))
 def test_a_filter_of_full_length_is_a_filter_or_an_error(words: list[str]) -> None:
     text = " ".join(words) + " "
-    tree_or_error((text * (MAX_CHARS // len(text) + 1))[:MAX_CHARS])
+    tree_or_error((text * (MAX_FILTER_CHARS // len(text) + 1))[:MAX_FILTER_CHARS])

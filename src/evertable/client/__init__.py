@@ -2,11 +2,12 @@
 
 - ``client``: :class:`Client` and its tables, over ``rest`` (httpx) and ``watch``;
 - ``watch``: a thread with a ``connection``, and its newest page;
-- ``connection``: the WebSocket, over ``receiver`` (frames to pages), ``state`` and ``retry``, which do no I/O;
+- ``connection``: the WebSocket, over ``receiver`` (frames to pages) and ``retry``, which do no I/O;
 - ``swaps``: the outcome of a swap.
 """
 
 from evertable.client.client import Client, TableHandle, TableInfo
+from evertable.client.connection import ConnectionState
 from evertable.client.errors import (
     AccessDeniedError,
     AddressError,
@@ -17,7 +18,6 @@ from evertable.client.errors import (
     ServerUnreachableError,
     SwapError,
 )
-from evertable.client.state import ConnectionState
 from evertable.client.swaps import SwapResult
 from evertable.client.watch import Watch
 from evertable.protocol.page import Page

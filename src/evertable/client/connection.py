@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
+from enum import StrEnum
 from typing import Protocol
 
 from websockets.asyncio.client import connect
@@ -17,7 +18,6 @@ from evertable.client.address import Address
 from evertable.client.errors import ServerAnswerError
 from evertable.client.receiver import PageReceiver
 from evertable.client.retry import permanent_failure
-from evertable.client.state import MOVES, ConnectionState
 from evertable.protocol.frames import SUBPROTOCOL
 from evertable.protocol.page import Page
 
@@ -30,6 +30,40 @@ MOST_DELAY_S = 5.0
 
 _log = logging.getLogger("evertable.client.websocket")
 _log.setLevel(logging.INFO)  # at DEBUG the library logs headers, which hold the token
+
+
+class ConnectionState(StrEnum):
+    """The state of a connection::
+
+                    ┌───────────────── next try ─────────────────┐
+                    ▼                                            │
+        start ► connecting ──► subscribing ──► live ──────────► lost
+                    │ │             │ │        │                 ▲
+                    │ └─────────────┼─┴────────┼─────────────────┘
+                    ▼               ▼          ▼
+                  failed          failed     failed       all but failed ──► closed
+
+    ``subscribing`` lasts until the first page arrives, ``lost`` until the next try. ``failed`` means that a retry
+    cannot help: the server was never reached, or it refused the token or the view.
+    """
+
+    CONNECTING = "connecting"
+    SUBSCRIBING = "subscribing"
+    LIVE = "live"
+    LOST = "lost"
+    FAILED = "failed"
+    CLOSED = "closed"
+
+
+_ENDS = {ConnectionState.LOST, ConnectionState.FAILED, ConnectionState.CLOSED}
+MOVES: dict[ConnectionState, frozenset[ConnectionState]] = {
+    ConnectionState.CONNECTING: frozenset({ConnectionState.SUBSCRIBING, *_ENDS}),
+    ConnectionState.SUBSCRIBING: frozenset({ConnectionState.LIVE, *_ENDS}),
+    ConnectionState.LIVE: frozenset(_ENDS),
+    ConnectionState.LOST: frozenset({ConnectionState.CONNECTING, ConnectionState.CLOSED}),
+    ConnectionState.FAILED: frozenset(),
+    ConnectionState.CLOSED: frozenset(),
+}
 
 
 class Socket(Protocol):

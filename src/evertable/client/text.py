@@ -9,8 +9,8 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from evertable.protocol.frames import MAX_INTEGER
 from evertable.protocol.page import Page, Row
+from evertable.views.view import MAX_INTEGER
 
 _UNSAFE = re.compile(
     "[\0-\x1f\x7f-\x9f"  # control characters, which a terminal obeys

@@ -6,12 +6,10 @@ import asyncio
 import threading
 import weakref
 from contextlib import suppress
-from types import TracebackType
 from typing import Self
 
-from evertable.client.connection import Connection
+from evertable.client.connection import Connection, ConnectionState
 from evertable.client.errors import ClientClosedError
-from evertable.client.state import ConnectionState
 from evertable.protocol.page import Page
 
 JOIN_S = 5.0
@@ -56,9 +54,7 @@ class Watch:
         self._runner.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
 

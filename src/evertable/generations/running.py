@@ -32,7 +32,7 @@ from evertable.kafka.outages import WarningThrottle
 from evertable.schema.wiring import Wiring
 from evertable.state.identity import Identity
 from evertable.state.records import LiveRecord, Record
-from evertable.tables.generation import GenerationTables, Input
+from evertable.tables.generation import GenerationTables
 from evertable.tables.table import Table
 
 RECHECK_S = 3.0
@@ -100,10 +100,9 @@ class RunningGeneration:
         if prepared is None or self._given_up.is_set():
             return
         self.identity, self.built, resume_check = prepared
-        left, right = (Input(each.name, each.topic, each.key, each.columns) for each in (config.left, config.right))
         self.feed = Feed(
             self.built.reader(config),
-            GenerationTables(left, right, self.wiring.join, context.ring),
+            GenerationTables(config.left, config.right, self.wiring.join, context.ring),
             self.built.backlog,
             on_caught_up=partial(self._recheck_topics, config),
             on_failure=self._fail,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
-from evertable.tables.table import Check, Readable, Slots, Table, never, pieces
+from evertable.tables.table import Check, Slots, Snapshot, Table, never, pieces
 
 MAX_ROWS = 8_192
 HEAVY_BYTES = 4 << 20
@@ -18,7 +18,7 @@ class HeavyPageError(Exception):
 
 
 def batches(
-    rows: Readable, slots: Slots, columns: Sequence[int], check: Check = never, max_bytes: int = HEAVY_BYTES
+    rows: Snapshot, slots: Slots, columns: Sequence[int], check: Check = never, max_bytes: int = HEAVY_BYTES
 ) -> Iterator[pa.RecordBatch]:
     """Yields the rows of these slots, in that order; calls ``check`` before each batch."""
     for start, stop in pieces(rows, slots, columns, MAX_ROWS, max_bytes):

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from evertable.protocol.page import Row
 from evertable.schema.columns import Column, Kind
+from evertable.views.view import MAX_INTEGER
 
 MAX_TEXT = 8_192  # characters of a cell
-MAX_SAFE = 2**53 - 1  # the largest integer that JavaScript holds exactly
 
 _YEAR_0 = np.datetime64("0000-01-01")
 _YEAR_10000 = np.datetime64("10000-01-01")
@@ -47,7 +47,7 @@ def _as_is(array: pa.Array) -> list[Any]:
 def _longs(array: pa.Array) -> list[Any]:
     values = array.to_pylist()
     numbers = _without_nulls(array, pa.int64())
-    for i in np.flatnonzero((numbers > MAX_SAFE) | (numbers < -MAX_SAFE)).tolist():
+    for i in np.flatnonzero((numbers > MAX_INTEGER) | (numbers < -MAX_INTEGER)).tolist():
         values[i] = str(values[i])
     return values  # type: ignore[no-any-return]
 
@@ -58,17 +58,9 @@ def _floats(array: pa.Array) -> list[Any]:
 
 
 def _decimals(array: pa.Array) -> list[Any]:
-    scale = array.type.scale
-    if scale <= _PLAIN_SCALE:
+    if array.type.scale <= _PLAIN_SCALE:
         return array.cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
-    unscaled = pa.Array.from_buffers(pa.decimal128(38, 0), len(array), array.buffers(), offset=array.offset)
-    return [None if digits is None else _with_point(digits, scale) for digits in unscaled.cast(pa.string()).to_pylist()]
-
-
-def _with_point(digits: str, scale: int) -> str:
-    sign = "-" if digits[0] == "-" else ""
-    padded = digits.removeprefix("-").zfill(scale + 1)
-    return f"{sign}{padded[:-scale]}.{padded[-scale:]}"
+    return [None if value is None else f"{value:f}" for value in array.to_pylist()]
 
 
 def _dates(array: pa.Array) -> list[Any]:

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from evertable.config.server import Server
 from evertable.live.hub import Hub
 from evertable.live.workers import Workers
-from evertable.server.bad_requests import JUNK, JunkConnections, WrongTokens
+from evertable.server.bad_requests import STATE, BadRequests
 from evertable.server.downloads import Downloads
 from evertable.server.metrics import Metrics
 from evertable.server.middleware import AccessMiddleware
@@ -54,12 +54,10 @@ class App(Starlette):
         self._workers = Workers(timeout_s=settings.query_timeout_s)
         self._quick = Workers(QUICK_WORKERS, settings.query_timeout_s)
         self._downloads = Downloads(self._workers)
-        self._wrong_tokens, self._junk = WrongTokens(), JunkConnections()
+        self._bad_requests = BadRequests()
         page = page_routes()
         self._rules = AccessRules(settings.token, settings.origins, [route.path for route in page])
-        tables = Tables(
-            catalog, self._workers, self._quick, self._downloads, settings.max_page, settings.query_timeout_s
-        )
+        tables = Tables(catalog, self._workers, self._quick, self._downloads, settings)
         operations = Operations(catalog, self._quick, metrics, settings, control, rollback, status, topics)
         super().__init__(
             routes=[*tables.routes, *operations.routes, WebSocketRoute("/ws", self.sockets), *page],
@@ -72,13 +70,13 @@ class App(Starlette):
 
     def build_middleware_stack(self) -> ASGIApp:
         """Puts the access rules around everything, Starlette's own error pages included."""
-        return AccessMiddleware(super().build_middleware_stack(), self._rules, self._wrong_tokens)
+        return AccessMiddleware(super().build_middleware_stack(), self._rules, self._bad_requests)
 
     @asynccontextmanager
     async def _running(self) -> AsyncIterator[Mapping[str, Any]]:
         try:
             async with self.hub.running():
-                yield {JUNK: self._junk}
+                yield {STATE: self._bad_requests}
         finally:
             await self._workers.close()
             await self._quick.close()
@@ -102,8 +100,8 @@ class App(Starlette):
         metrics.read("evertable_frames_sent_total", lambda: {(kind,): count for kind, count in dict(hub.sent).items()})
         metrics.read("evertable_sent_bytes_total", lambda: hub.sent_bytes)
         metrics.read("evertable_downloads", lambda: self._downloads.running)
-        metrics.read("evertable_wrong_tokens_total", lambda: self._wrong_tokens.total)
-        metrics.read("evertable_junk_connections_total", lambda: self._junk.total)
+        metrics.read("evertable_wrong_tokens_total", lambda: self._bad_requests.wrong_tokens)
+        metrics.read("evertable_junk_connections_total", lambda: self._bad_requests.junk)
 
 
 async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:

@@ -6,7 +6,7 @@ import errno
 import os
 import socket
 import ssl
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -16,7 +16,6 @@ from evertable.config.server import Server, Tls
 from evertable.errors import ConfigError, PortInUseError
 
 BACKLOG = 2048
-_ATTEMPTS = 20  # to find a port that is free on all addresses of a name
 
 _NOT_HERE = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errno.EPROTONOSUPPORT})
 
@@ -27,39 +26,32 @@ def listeners(host: str, port: int) -> list[socket.socket]:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
         raise _unusable("host", f"{host} is not an address of this machine: {error.strerror}") from None
-    addresses = dict.fromkeys((family, str(address[0])) for family, _, _, _, address in found)
-    for left in reversed(range(_ATTEMPTS if port == 0 else 1)):
-        try:
-            return _bound(addresses, port)
-        except OSError as error:
-            number = error.errno or 0
-            if number == errno.EADDRINUSE and not left:
-                step = "Stop what uses it, or choose another port (server.port or EVERTABLE_SERVER__PORT; 0 takes any)."
-                raise PortInUseError(f"Port {port} is in use on {host}.", step) from None
-            if number != errno.EADDRINUSE:
-                key = "host" if number in _NOT_HERE else "port"
-                raise _unusable(key, f"cannot listen on {host}, port {port}: {os.strerror(number)}") from None
-    raise AssertionError("unreachable")
-
-
-def _bound(addresses: Iterable[tuple[int, str]], port: int) -> list[socket.socket]:
     sockets: list[socket.socket] = []
-    missing: OSError | None = None
+    missing = errno.EADDRNOTAVAIL
     with ExitStack() as opened:
-        for family, address in addresses:
+        for family, address in dict.fromkeys((family, str(address[0])) for family, _, _, _, address in found):
             try:
                 bound = socket.create_server((address, port), family=family, backlog=BACKLOG)
             except OSError as error:
-                if error.errno not in _NOT_HERE:  # a name may have IPv6 addresses although IPv6 is disabled
-                    raise
-                missing = error
+                number = error.errno or 0
+                if number == errno.EADDRINUSE:
+                    step = "Stop what uses it, or choose another port"
+                    step += " (server.port or EVERTABLE_SERVER__PORT; 0 takes any)."
+                    raise PortInUseError(f"Port {port} is in use on {host}.", step) from None
+                if number not in _NOT_HERE:
+                    raise _cannot_listen("port", host, port, number) from None
+                missing = number  # a name may have IPv6 addresses although IPv6 is disabled
             else:
                 sockets.append(opened.enter_context(bound))
                 port = bound.getsockname()[1]
-        if missing is not None and not sockets:
-            raise missing
         opened.pop_all()
+    if not sockets:
+        raise _cannot_listen("host", host, port, missing)
     return sockets
+
+
+def _cannot_listen(key: str, host: str, port: int, number: int) -> ConfigError:
+    return _unusable(key, f"cannot listen on {host}, port {port}: {os.strerror(number)}")
 
 
 def tls_context(tls: Tls) -> ssl.SSLContext:

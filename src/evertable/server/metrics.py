@@ -92,9 +92,6 @@ class Metrics(Collector):
         """Returns all metrics in Prometheus' text format."""
         return generate_latest(self._registry)
 
-    def describe(self) -> Iterable[Family]:
-        return ()
-
     def collect(self) -> Iterable[Family]:
         for name, reader in tuple(self._readers.items()):
             metric = _READ[name]

@@ -6,7 +6,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from evertable.server.bad_requests import UNKNOWN, WrongTokens
+from evertable.server.bad_requests import BadRequests
 from evertable.server.refusals import response_to
 from evertable.server.security import AccessRules, RequestHead
 
@@ -31,10 +31,10 @@ _STARTS = ("http.response.start", "websocket.http.response.start")
 class AccessMiddleware:
     """ASGI middleware around ``app``, for HTTP and for WebSockets before they are accepted."""
 
-    def __init__(self, app: ASGIApp, rules: AccessRules, wrong_tokens: WrongTokens) -> None:
+    def __init__(self, app: ASGIApp, rules: AccessRules, bad_requests: BadRequests) -> None:
         self._app = app
         self._rules = rules
-        self._wrong_tokens = wrong_tokens
+        self._bad_requests = bad_requests
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -50,7 +50,7 @@ class AccessMiddleware:
         sending = self._with_headers(request, send)
         if refusal := self._rules.refusal(request):
             if refusal.condition == "TOKEN_WRONG":
-                await self._wrong_tokens.count(scope["client"][0] if scope.get("client") else UNKNOWN)
+                await self._bad_requests.wrong_token(scope.get("client"))
             await response_to(refusal)(scope, receive, sending)
         elif request.is_preflight:
             await _PREFLIGHT(scope, receive, sending)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import resource
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -40,75 +42,68 @@ async def disabled(*_given: object) -> Any:
     raise Refusal(503, "CONTROL_DISABLED", "This server has no orchestrator, so it accepts no control requests.")
 
 
+@dataclass(frozen=True)
 class Operations:
-    """The addresses for operators."""
+    """The addresses for operators; ``more`` returns what the orchestrator adds to the status."""
 
-    def __init__(
-        self,
-        catalog: Catalog,
-        workers: Workers,
-        metrics: Metrics,
-        settings: Server,
-        control: Control,
-        rollback: Rollback,
-        more: Callable[[], Mapping[str, Any]],
-        topics: Topics,
-    ) -> None:
-        self._catalog = catalog
-        self._workers = workers
-        self._metrics = metrics
-        self._max_memory_mb = settings.max_memory_mb
-        self._openapi = json_response(openapi_document(settings.max_page))
-        self._control = control
-        self._rollback = rollback
-        self._more = more
-        self._topics = topics
+    catalog: Catalog
+    workers: Workers
+    metrics: Metrics
+    settings: Server
+    control: Control
+    rollback: Rollback
+    more: Callable[[], Mapping[str, Any]]
+    topics: Topics
 
     @property
     def routes(self) -> list[Route]:
         return [
-            Route("/api/status", self.status),
-            Route("/api/topics", self.topics),
-            Route("/api/control", self.control, methods=["POST"]),
-            Route("/api/rollback", self.rollback, methods=["POST"]),
-            Route("/metrics", self.metrics),
+            Route("/api/status", self.show_status),
+            Route("/api/topics", self.list_topics),
+            Route("/api/control", self.send, methods=["POST"]),
+            Route("/api/rollback", self.roll_back, methods=["POST"]),
+            Route("/metrics", self.export_metrics),
             Route("/healthz", self.healthz),
             Route("/readyz", self.readyz),
             Route("/openapi.json", self.openapi),
         ]
 
-    async def status(self, request: Request) -> Response:
+    async def show_status(self, request: Request) -> Response:
         parameters(request)
-        status = await self._workers.run(lambda _check: status_of(self._catalog, self._max_memory_mb))
-        return json_response({**status, **self._more()})
+        status = await self.workers.run(lambda _check: status_of(self.catalog, self.settings.max_memory_mb))
+        return json_response({**status, **self.more()})
 
-    async def topics(self, request: Request) -> Response:
+    async def list_topics(self, request: Request) -> Response:
         parameters(request)
-        return json_response({"topics": await self._topics()})
+        return json_response({"topics": await self.topics()})
 
-    async def control(self, request: Request) -> Response:
-        return json_response(await self._control(await json_object(request)), 202)
+    async def send(self, request: Request) -> Response:
+        return json_response(await self.control(await json_object(request)), 202)
 
-    async def rollback(self, request: Request) -> Response:
+    async def roll_back(self, request: Request) -> Response:
         if await json_object(request, empty_ok=True):
             raise Refusal(400, "BODY_INVALID", "A rollback takes no values; send {} or nothing.")
-        return json_response(await self._rollback(), 202)
+        return json_response(await self.rollback(), 202)
 
-    async def metrics(self, _request: Request) -> Response:
-        text = await self._workers.run(lambda _check: self._metrics.text())
+    async def export_metrics(self, _request: Request) -> Response:
+        text = await self.workers.run(lambda _check: self.metrics.text())
         return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     async def healthz(self, _request: Request) -> Response:
         return json_response({"status": "ok"})
 
     async def readyz(self, _request: Request) -> Response:
-        if self._catalog.ready:
+        if self.catalog.ready:
             return json_response({"status": "ready"})
-        missing = ", ".join(name for name in self._catalog.names if name not in self._catalog.current.tables)
+        missing = ", ".join(name for name in self.catalog.names if name not in self.catalog.current.tables)
         raise Refusal(503, "NOT_READY", f"No generation is live yet. These tables are missing: {missing}.", RETRY_AFTER)
 
     async def openapi(self, _request: Request) -> Response:
-        return self._openapi
+        return self._document
+
+    @cached_property
+    def _document(self) -> Response:
+        return json_response(openapi_document(self.settings.max_page))
 
 
 def openapi_document(max_page: int = Server.model_fields["max_page"].default) -> dict[str, Any]:

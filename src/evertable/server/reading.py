@@ -8,7 +8,6 @@ from typing import Any
 from evertable.errors import NotReadyError, TableNotFoundError
 from evertable.live.batches import batches, read_in_batches
 from evertable.protocol.answers import Stamp
-from evertable.protocol.frames import MAX_INTEGER
 from evertable.protocol.page import PageRows, described, page_tail
 from evertable.protocol.values import rows_of
 from evertable.schema.columns import Column
@@ -16,7 +15,7 @@ from evertable.server.requests import Pairs, view_of
 from evertable.tables.catalog import Catalog, Publication
 from evertable.tables.table import Check, Table, never
 from evertable.views.query import BoundQuery, Query, columns_of
-from evertable.views.view import View
+from evertable.views.view import MAX_INTEGER, View
 
 QUICK_ROWS = 1_000
 

@@ -35,29 +35,28 @@ def json_response(content: object, status: int = 200, headers: Mapping[str, str]
     return Response(orjson.dumps(content), status, headers, "application/json")
 
 
-def response_to(refusal: Refusal) -> Response:
+def response_to(error: EvertableError) -> Response:
     """Returns the response; sent to a WebSocket before it is accepted, it refuses it."""
-    body = {"condition": refusal.condition, "message": refusal.message}
-    return json_response(body, refusal.status, refusal.headers)
+    if isinstance(error, Refusal):
+        return json_response(refusal_json(error), error.status, error.headers)
+    kinds = (getattr(kind, "condition", "") for kind in type(error).__mro__)
+    known = next((STATUSES[condition] for condition in kinds if condition in STATUSES), None)
+    status = known or (400 if isinstance(error, RequestError) else 500)
+    return json_response(refusal_json(error), status, RETRY_AFTER if status == 503 else None)
 
 
-HANDLED = (Refusal, ClientDisconnect, EvertableError, HTTPException, Exception)
+HANDLED = (ClientDisconnect, EvertableError, HTTPException, Exception)
 """The exceptions that ``answer`` turns into responses."""
 
 
 def answer(_request: Request, error: Exception) -> Response:
     """Returns the response to a request that raised ``error``; details of unexpected errors are only in the log."""
     match error:
-        case Refusal():
+        case EvertableError():  # raised on purpose: its text is for people and holds no secrets
             return response_to(error)
         case ClientDisconnect():  # not read by anyone, but without it each incomplete request would log a traceback
             return response_to(Refusal(400, "BODY_INVALID", "The connection ended before the body did."))
         case HTTPException(status_code=status):  # raised by the router
             condition, message = ROUTING.get(status, ("REQUEST_INVALID", str(error.detail)))
             return response_to(Refusal(status, condition, message, error.headers))
-        case EvertableError():  # raised on purpose: its text is for people and holds no secrets
-            kinds = (getattr(kind, "condition", "") for kind in type(error).__mro__)
-            known = next((STATUSES[condition] for condition in kinds if condition in STATUSES), None)
-            status = known or (400 if isinstance(error, RequestError) else 500)
-            return json_response(refusal_json(error), status, RETRY_AFTER if status == 503 else None)
     return response_to(Refusal(500, "INTERNAL_ERROR", "The server failed unexpectedly. See its log for details."))

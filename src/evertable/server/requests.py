@@ -13,10 +13,9 @@ from starlette.types import Receive
 
 from evertable.errors import PageTooLargeError
 from evertable.problems import nearest
-from evertable.protocol.frames import MAX_INTEGER
 from evertable.schema.columns import Column
 from evertable.server.security import Refusal
-from evertable.views.view import View
+from evertable.views.view import MAX_INTEGER, View
 
 SHAPE = ("columns", "sort", "filter", "newestFirst")  # parameters of pages and exports
 PAGE = (*SHAPE, "offset", "limit")
@@ -27,10 +26,6 @@ MAX_BODY = 64 * 1024
 BODY_TIMEOUT_S = 10
 
 T = TypeVar("T")
-
-
-class ClientGoneError(Exception):
-    """The client closed its connection before it was answered."""
 
 
 def client_of(request: Request) -> str:
@@ -44,14 +39,12 @@ async def disconnected(receive: Receive) -> None:
         pass
 
 
-async def while_connected(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
-    """Returns what ``work`` returns; cancels it and raises ClientGoneError as soon as the client disconnects."""
+async def while_connected(receive: Receive, work: Coroutine[Any, Any, T]) -> T | None:
+    """Returns what ``work`` returns; cancels it and returns None as soon as the client disconnects."""
     working, leaving = asyncio.create_task(work), asyncio.create_task(disconnected(receive))
     try:
         await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise ClientGoneError
-        return working.result()
+        return working.result() if working.done() else None
     finally:
         for task in (working, leaving):
             task.cancel()

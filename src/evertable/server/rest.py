@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Coroutine
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -11,31 +12,30 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from evertable.config.server import Server
 from evertable.live.workers import Workers
 from evertable.server import reading
 from evertable.server.downloads import Downloads
 from evertable.server.exports import ARROW, CSV, Extract, FileFormat
 from evertable.server.refusals import RETRY_AFTER, json_response
-from evertable.server.requests import PAGE, ClientGoneError, client_of, parameters, while_connected
+from evertable.server.requests import PAGE, client_of, parameters, while_connected
 from evertable.server.security import Refusal
 from evertable.tables.catalog import Catalog
 
 MAX_WAITING = 256  # unanswered requests of one client
 
 
+@dataclass
 class Tables:
     """The addresses under ``/api/tables``. Requests without sort and filter have workers of their own: ``quick``."""
 
-    def __init__(
-        self, catalog: Catalog, workers: Workers, quick: Workers, downloads: Downloads, max_page: int, wait_s: float
-    ) -> None:
-        self._catalog = catalog
-        self._workers = workers
-        self._quick = quick
-        self._downloads = downloads
-        self._max_page = max_page
-        self._wait_s = wait_s
-        self._waiting: Counter[str] = Counter()
+    catalog: Catalog
+    workers: Workers
+    quick: Workers
+    downloads: Downloads
+    settings: Server
+    waiting: Counter[str] = field(default_factory=Counter)
+    """Unanswered requests, by client."""
 
     @property
     def routes(self) -> list[Route]:
@@ -49,21 +49,23 @@ class Tables:
 
     async def listed(self, request: Request) -> Response:
         parameters(request)
-        return json_response({"tables": await self._quick.run(lambda _check: reading.overview(self._catalog))})
+        return json_response({"tables": await self.quick.run(lambda _check: reading.overview(self.catalog))})
 
     async def one(self, request: Request) -> Response:
         parameters(request)
         name = request.path_params["name"]
-        return json_response(await self._quick.run(lambda _check: reading.table_info(self._catalog, name)))
+        return json_response(await self.quick.run(lambda _check: reading.table_info(self.catalog, name)))
 
     async def rows(self, request: Request) -> Response:
         pairs = parameters(request, PAGE)
         name, client = request.path_params["name"], client_of(request)
-        workers = self._quick if reading.is_quick(pairs) else self._workers
+        workers = self.quick if reading.is_quick(pairs) else self.workers
 
         async def page() -> Response:
             body = await workers.run(
-                lambda check: reading.read_page(self._catalog, name, pairs, self._max_page, check), client, self._wait_s
+                lambda check: reading.read_page(self.catalog, name, pairs, self.settings.max_page, check),
+                client,
+                self.settings.query_timeout_s,
             )
             return Response(body, media_type="application/json")
 
@@ -71,25 +73,24 @@ class Tables:
 
     async def _export(self, file_format: FileFormat, request: Request) -> Response:
         pairs = parameters(request, file_format.parameters)
-        extract = partial(Extract.of, self._catalog, request.path_params["name"], pairs)
-        start = self._downloads.start(extract, file_format, client_of(request), self._wait_s)
+        extract = partial(Extract.of, self.catalog, request.path_params["name"], pairs)
+        start = self.downloads.start(extract, file_format, client_of(request), self.settings.query_timeout_s)
         return await self._answer(request, start)
 
     async def _answer(self, request: Request, work: Coroutine[Any, Any, Response]) -> Response:
         """Returns the result of ``work``; cancels it if the client disconnects, and refuses it if no worker is free."""
         client = client_of(request)
-        if self._waiting[client] >= MAX_WAITING:
+        if self.waiting[client] >= MAX_WAITING:
             work.close()
             raise _busy(f"{MAX_WAITING} requests from this address are waiting. Try again later.")
-        self._waiting[client] += 1
+        self.waiting[client] += 1
         try:
-            return await while_connected(request.receive, work)
+            answer = await while_connected(request.receive, work)
+            return answer or Response(status_code=499)  # nobody reads it
         except TimeoutError:
-            raise _busy(f"No worker was free within {self._wait_s:g} s. Try again later.") from None
-        except ClientGoneError:
-            return Response(status_code=499)  # the client has disconnected
+            raise _busy(f"No worker was free within {self.settings.query_timeout_s:g} s. Try again later.") from None
         finally:
-            self._waiting -= Counter((client,))
+            self.waiting -= Counter((client,))
 
 
 def _busy(message: str) -> Refusal:

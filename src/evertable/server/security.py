@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from evertable.config.server import is_loopback, origin
+from evertable.errors import EvertableError
 from evertable.protocol.frames import BEARER, SUBPROTOCOL
 
 OPEN = ("/healthz", "/readyz")  # without a token, for monitoring
@@ -31,12 +32,13 @@ _WRONG = "The token is wrong. Send the value that EVERTABLE_TOKEN or server.toke
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
 
 
-class Refusal(Exception):  # noqa: N818 - it is a response, not a failure
-    """Why a request is refused; ``condition`` is stable, ``message`` is for people."""
+class Refusal(EvertableError):  # noqa: N818 - it is a response, not a failure
+    """Why a request is refused, with the status and the headers of the response."""
 
     def __init__(self, status: int, condition: str, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
-        self.status, self.condition, self.message, self.headers = status, condition, message, headers
+        self.condition = condition  # type: ignore[misc] # one class for all of them
+        self.status, self.headers = status, headers
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from websockets.http11 import Request, Response
 from websockets.server import ServerProtocol
 from websockets.typing import StatusLike
 
-from evertable.server.bad_requests import report_junk
+from evertable.server.bad_requests import STATE
 from evertable.server.middleware import HEADERS
 from evertable.server.refusals import response_to
 from evertable.server.security import Refusal
@@ -36,7 +36,7 @@ FALSE_ALARMS = frozenset(
     {
         "ASGI callable returned without completing handshake.",  # a WebSocket was refused, with an HTTP answer
         "Invalid UTF-8 sequence received from client.",  # the client gets close code 1007
-        "Invalid HTTP request received.",  # JunkConnections counts and summarises these two
+        "Invalid HTTP request received.",  # BadRequests counts and summarises these two
         "opening handshake failed",
     }
 )
@@ -109,7 +109,7 @@ class HttpProtocol(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuses data that is not HTTP, also inside a body, while the application may be sending an answer."""
-        report_junk(self.app_state, self.client)
+        self.app_state[STATE].junk_connection(self.client)
         if self.cycle is not None:
             self.cycle.disconnected = True  # or h11 would raise when the application sends
             self.cycle.message_event.set()
@@ -158,7 +158,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
     def handle_connect(self, event: Request) -> None:
         super().handle_connect(event)
         if self.close_sent:
-            report_junk(self.app_state, self.client)
+            self.app_state[STATE].junk_connection(self.client)
         else:
             extensions = self.scope["extensions"]
             extensions[EXTENSION] = self  # type: ignore[assignment]  # an object, where ASGI has a mapping
@@ -182,7 +182,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         except InvalidState:  # the viewer's data needs a close frame as its answer, and one was sent before
             self.transport.abort()
         if self.conn.handshake_exc is not None and not self.handshake_initiated:  # uvicorn would wait without end
-            report_junk(self.app_state, self.client)
+            self.app_state[STATE].junk_connection(self.client)
             self.transport.write(b"".join(self.conn.data_to_send()))
             self.transport.close()
 

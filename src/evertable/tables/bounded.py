@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from evertable.schema.columns import Column
-from evertable.tables.table import Extent, Mask, Slots, Table, batch_of, schema_of
+from evertable.tables.store import Rows, StoredSnapshot
+from evertable.tables.table import Extent, Mask, Slots, Table, schema_of
 
 BoundedRow = tuple[Any, ...]
 
@@ -60,9 +61,21 @@ class BoundedTable(Table):
         with self.lock:
             return sorted(slot for slot, version in self._versions.items() if version > since)
 
-    def snapshot(self) -> BoundedSnapshot:
+    def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
+        return self.snapshot(slots).take(np.arange(len(slots)), columns)
+
+    def text_bytes(self, slots: Slots, columns: Sequence[int]) -> Slots:
+        return self.snapshot(slots).text_bytes(np.arange(len(slots)), columns)
+
+    def snapshot(self, slots: Slots | None = None) -> StoredSnapshot:
+        """Returns a snapshot of the rows in these slots, by default of all."""
         with self.lock:
-            return BoundedSnapshot(self.columns, self.extent, self.rows())
+            extent = self.extent if slots is None else Extent(self._version, 0, len(slots))
+            rows = self.rows() if slots is None else [self._rows[slot] for slot in slots.tolist()]
+        values = zip(*rows, strict=True) if rows else [()] * len(self.columns)
+        arrays = [pa.array(column, kind) for column, kind in zip(values, self._schema.types, strict=True)]
+        batch = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+        return StoredSnapshot(self.columns, extent, Rows(self._schema, (batch,)))
 
     def _write(self, rows: Sequence[tuple[Hashable | None, BoundedRow]]) -> None:
         if not rows:
@@ -98,31 +111,3 @@ class BoundedTable(Table):
                 raise ValueError(f"the column '{field.name}' cannot hold this: {error}") from None
             columns.append(values)
         return list(zip(*columns, strict=True)) if columns else list(rows)
-
-
-class BoundedSnapshot:
-    """The rows of a bounded table at one moment."""
-
-    def __init__(self, columns: tuple[Column, ...], extent: Extent, rows: list[BoundedRow]) -> None:
-        self.columns = columns
-        self.extent = extent
-        self._types = schema_of(columns).types
-        self._rows = rows
-
-    def column(self, index: int) -> pa.ChunkedArray:
-        return pa.chunked_array([self._array(self._rows, index)])
-
-    def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
-        rows = self._at(slots)
-        return batch_of(self.columns, columns, [self._array(rows, index) for index in columns], len(rows))
-
-    def text_bytes(self, slots: Slots, columns: Sequence[int]) -> Slots:
-        """Counts characters, which is close enough as these tables are small."""
-        rows = self._at(slots)
-        return np.array([sum(len(row[i]) for i in columns if isinstance(row[i], str)) for row in rows], np.int64)
-
-    def _at(self, slots: Slots) -> list[BoundedRow]:
-        return [self._rows[place] for place in (slots - self.extent.first).tolist()]
-
-    def _array(self, rows: Sequence[BoundedRow], column: int) -> pa.Array:
-        return pa.array([row[column] for row in rows], self._types[column])

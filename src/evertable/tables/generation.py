@@ -6,7 +6,6 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import numpy as np
@@ -15,6 +14,7 @@ import pyarrow as pa
 from evertable.changelog.changes import Changes
 from evertable.changelog.ids import Ints, row_ids
 from evertable.changelog.schema import Side
+from evertable.config.models import Source
 from evertable.schema.columns import Column, parse_columns
 from evertable.schema.joins import JoinType, joined_columns
 from evertable.tables.bounded import BoundedRow, BoundedTable
@@ -42,23 +42,15 @@ DEAD_LETTER_COLUMNS = parse_columns(
 )
 
 
-@dataclass(frozen=True)
-class Input:
-    """A source as far as the tables need to know it."""
-
-    name: str
-    topic: str
-    key: str
-    columns: tuple[Column, ...]
-
-
 class GenerationTables:
     """The tables of one generation; folding is idempotent and independent of order.
 
     One thread folds, any number may read. ``on_change`` is called after each fold that changed something.
     """
 
-    def __init__(self, left: Input, right: Input, join: JoinType, on_change: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, left: Source, right: Source, join: JoinType, on_change: Callable[[], None] = lambda: None
+    ) -> None:
         self.lock = threading.RLock()
         self.inputs = (left, right)
         self.join = join

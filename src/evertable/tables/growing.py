@@ -34,18 +34,14 @@ class GrowingArray:
         return self._buffer[: self._size]
 
     def append(self, values: npt.NDArray[Any]) -> None:
-        self._make_room(len(values))
-        self._buffer[self._size : self._size + len(values)] = values
-        self._size += len(values)
+        size = self._size + len(values)
+        if size > len(self._buffer):
+            larger = np.empty(max(int(len(self._buffer) * _GROWTH), size), self._buffer.dtype)
+            larger[: self._size] = self.values
+            self._buffer = larger
+        self._buffer[self._size : size] = values
+        self._size = size
 
     def extend(self, count: int, value: Any) -> None:
         """Appends ``value`` ``count`` times."""
-        self._make_room(count)
-        self._buffer[self._size : self._size + count] = value
-        self._size += count
-
-    def _make_room(self, count: int) -> None:
-        if self._size + count > len(self._buffer):
-            larger = np.empty(max(int(len(self._buffer) * _GROWTH), self._size + count), self._buffer.dtype)
-            larger[: self._size] = self.values
-            self._buffer = larger
+        self.append(np.full(count, value))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -63,45 +64,38 @@ class JoinedTable(Table):
         """Returns a snapshot of the rows in these slots, by default of all."""
         with self.lock:
             rows = (self._sources[0].rows(), self._sources[1].rows())
-            return JoinedSnapshot(self.columns, self._origins, self.extent, rows, self.index.sides(slots))
+            return JoinedSnapshot(self.columns, self.extent, self._origins, rows, self.index.sides(slots))
 
 
+@dataclass(frozen=True, eq=False)
 class JoinedSnapshot:
     """The rows of a joined table at one moment."""
 
-    def __init__(
-        self,
-        columns: tuple[Column, ...],
-        origins: Sequence[StoredColumn],
-        extent: Extent,
-        rows: tuple[Rows, Rows],
-        places: tuple[OptionalSlots, OptionalSlots],
-    ) -> None:
-        self.columns = columns
-        self.extent = extent
-        self._origins = origins
-        self._rows = rows
-        self._places = places
+    columns: tuple[Column, ...]
+    extent: Extent
+    origins: Sequence[StoredColumn]
+    rows: tuple[Rows, Rows]
+    places: tuple[OptionalSlots, OptionalSlots]
 
     def column(self, index: int) -> pa.ChunkedArray:
-        side, column = self._origins[index]
-        values, places = self._rows[side].column(column), self._places[side]
+        side, column = self.origins[index]
+        values, places = self.rows[side].column(column), self.places[side]
         return values.take(pa.array(places, mask=places < 0))
 
     def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
         taken: dict[StoredColumn, pa.Array] = {}
         for side in Side:
             stored = self._stored(side, columns)
-            arrays = self._rows[side].take(self._places[side][slots], stored)
+            arrays = self.rows[side].take(self.places[side][slots], stored)
             taken.update(((side, column), array) for column, array in zip(stored, arrays, strict=True))
-        return batch_of(self.columns, columns, [taken[self._origins[column]] for column in columns], len(slots))
+        return batch_of(self.columns, columns, [taken[self.origins[column]] for column in columns], len(slots))
 
     def text_bytes(self, slots: Slots, columns: Sequence[int]) -> Slots:
         left, right = (
-            self._rows[side].text_bytes(self._places[side][slots], self._stored(side, columns)) for side in Side
+            self.rows[side].text_bytes(self.places[side][slots], self._stored(side, columns)) for side in Side
         )
         return left + right
 
     def _stored(self, side: Side, columns: Sequence[int]) -> list[int]:
         """Returns where the source of that side stores those of the columns that are its own."""
-        return [place for origin, place in (self._origins[column] for column in columns) if origin is side]
+        return [place for origin, place in (self.origins[column] for column in columns) if origin is side]

@@ -12,8 +12,8 @@ import pyarrow as pa
 from evertable.changelog.ids import Ints
 from evertable.schema.columns import Column, ColumnType, Kind
 from evertable.tables.numbering import Numbering
-from evertable.tables.store import Rows, RowStore
-from evertable.tables.table import Extent, Mask, Slots, Table, batch_of, schema_of
+from evertable.tables.store import Rows, RowStore, StoredSnapshot
+from evertable.tables.table import Extent, Mask, Slots, Table, schema_of
 
 TIMESTAMP = Column("_ts", ColumnType(Kind.TIMESTAMP))
 _TS_TYPE = schema_of([TIMESTAMP]).types[0]
@@ -70,24 +70,6 @@ class SourceTable(Table):
     def written(self, since: int) -> list[int] | None:  # noqa: ARG002 (rows of a source never change)
         return []
 
-    def snapshot(self) -> SourceSnapshot:
+    def snapshot(self) -> StoredSnapshot:
         with self.lock:
-            return SourceSnapshot(self.columns, self.extent, self.rows())
-
-
-class SourceSnapshot:
-    """The rows of a source at one moment."""
-
-    def __init__(self, columns: tuple[Column, ...], extent: Extent, rows: Rows) -> None:
-        self.columns = columns
-        self.extent = extent
-        self._rows = rows
-
-    def column(self, index: int) -> pa.ChunkedArray:
-        return self._rows.column(index)
-
-    def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
-        return batch_of(self.columns, columns, self._rows.take(slots, columns), len(slots))
-
-    def text_bytes(self, slots: Slots, columns: Sequence[int]) -> Slots:
-        return self._rows.text_bytes(slots, columns)
+            return StoredSnapshot(self.columns, self.extent, self.rows())

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+
+from evertable.schema.columns import Column
+from evertable.tables.table import Extent, Slots, batch_of
 
 MAX_ROWS = 1 << 16
 """Rows in one piece; merging stops there."""
@@ -118,3 +122,21 @@ class Rows:
             return [piece.column(column).slice(places[0], len(slots)) for column in columns]
         indices = pa.array(places, pa.int64(), mask=slots < 0)
         return [piece.column(column).take(indices) for column in columns]
+
+
+@dataclass(eq=False)
+class StoredSnapshot:
+    """Rows of a store as the snapshot of a table, whose first slot has the first of them."""
+
+    columns: tuple[Column, ...]
+    extent: Extent
+    rows: Rows
+
+    def column(self, index: int) -> pa.ChunkedArray:
+        return self.rows.column(index)
+
+    def take(self, slots: Slots, columns: Sequence[int]) -> pa.RecordBatch:
+        return batch_of(self.columns, columns, self.rows.take(slots - self.extent.first, columns), len(slots))
+
+    def text_bytes(self, slots: Slots, columns: Sequence[int]) -> Slots:
+        return self.rows.text_bytes(slots - self.extent.first, columns)

@@ -44,8 +44,8 @@ class Extent:
         return np.arange(self.first + start, self.first + stop, dtype=np.int64)
 
 
-class Readable(Protocol):
-    """A table or a snapshot: rows that are read by slot."""
+class Snapshot(Protocol):
+    """A table at one moment: rows that are read by slot. Any thread may read it at any time."""
 
     @property
     def columns(self) -> tuple[Column, ...]: ...
@@ -60,10 +60,6 @@ class Readable(Protocol):
     def text_bytes(self, slots: Slots, columns: Sequence[int]) -> Slots:
         """Returns the bytes of text that each of these rows has in these columns, without reading the text."""
         ...
-
-
-class Snapshot(Readable, Protocol):
-    """A table at one moment; any thread may read it at any time."""
 
     def column(self, index: int) -> pa.ChunkedArray:
         """Returns all values of a column, in the order of slots."""
@@ -120,7 +116,7 @@ def never() -> None:
 
 
 def pieces(
-    rows: Readable, slots: Slots, columns: Sequence[int], max_rows: int, max_bytes: int
+    rows: Snapshot, slots: Slots, columns: Sequence[int], max_rows: int, max_bytes: int
 ) -> Iterator[tuple[int, int]]:
     """Yields the start and stop of each piece of ``slots``.
 

@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated, Final
+
+from pydantic import Field
+
+MAX_INTEGER: Final = 2**53 - 1  # the largest integer that JavaScript holds exactly; no counter reaches it
+MAX_FILTER_CHARS: Final = 2_000
+
+Count = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
 
 
 @dataclass(frozen=True)
@@ -13,6 +21,6 @@ class View:
     sort: tuple[str, ...] = ()
     """As sent: a name, or ``-name``; resolved once the table's columns are known."""
     filter: str = ""
-    offset: int = 0
-    limit: int = 100
+    offset: Count = 0
+    limit: Count = 100
     newest_first: bool = False

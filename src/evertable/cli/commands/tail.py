@@ -13,7 +13,7 @@ from evertable.cli.options import Ca, Columns, Filter, Sort, Table, TokenFile, U
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from evertable.client.state import ConnectionState
+    from evertable.client.connection import ConnectionState
     from evertable.client.watch import Watch
     from evertable.protocol.page import Page
 

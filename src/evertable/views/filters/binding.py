@@ -16,10 +16,10 @@ from evertable.tables.table import Check, Snapshot, never
 from evertable.views.columns import ColumnReader, casefold, in_pieces, places_of
 from evertable.views.filters import compute
 from evertable.views.filters.compute import ArrowMask
+from evertable.views.filters.lexer import Token, TokenKind
 from evertable.views.filters.literals import fit
 from evertable.views.filters.tree import (
     And,
-    ColumnName,
     Comparison,
     Expression,
     In,
@@ -83,9 +83,9 @@ class _Binder:
                 return self._predicate(tree)
 
     def _predicate(self, tree: Predicate) -> Test:
-        names = [tree.column.name]
-        if isinstance(tree, Comparison) and isinstance(tree.operand, ColumnName):
-            names.append(tree.operand.name)
+        names = [tree.column.value]
+        if isinstance(tree, Comparison) and tree.operand.kind is TokenKind.NAME:
+            names.append(tree.operand.value)
         if self._missing_ok:
             self.missing.update(dict.fromkeys(name for name in names if name not in self._places))
         if not self.missing.keys() & names:
@@ -120,7 +120,7 @@ class _Binder:
 
     def _comparison(self, left: int, tree: Comparison) -> Test:
         operator, operand = tree.operator, tree.operand
-        if not isinstance(operand, ColumnName):
+        if operand.kind is not TokenKind.NAME:
             literal = fit(operand, self._columns[left])
             return lambda columns: compute.compare(columns.column(left), operator, literal)
         right = self._index(operand, "a column, or text in single quotes")
@@ -128,14 +128,14 @@ class _Binder:
         common = compute.common_type(*types)
         if common is None:
             raise FilterError(
-                f"'{tree.column.name}' is {types[0]} and '{operand.name}' is {types[1]}: expected types that compare",
+                f"'{tree.column.value}' is {types[0]} and '{operand.value}' is {types[1]}: expected types that compare",
                 operand.position,
             )
         return lambda columns: compute.compare_columns(columns.column(left), operator, columns.column(right), common)
 
-    def _index(self, name: ColumnName, wanted: str = "a column") -> int:
-        if name.name not in self._places:
-            known = nearest(name.name, self._places)
-            raise FilterError(f"expected {wanted}, found '{name.name}'; {known}", name.position)
-        self.read.add(self._places[name.name])
-        return self._places[name.name]
+    def _index(self, name: Token, wanted: str = "a column") -> int:
+        if name.value not in self._places:
+            known = nearest(name.value, self._places)
+            raise FilterError(f"expected {wanted}, found '{name.value}'; {known}", name.position)
+        self.read.add(self._places[name.value])
+        return self._places[name.value]

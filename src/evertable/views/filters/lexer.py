@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import StrEnum
+from typing import Any
 
 from evertable.errors import FilterError
 
@@ -26,12 +28,13 @@ class TokenKind(StrEnum):
 
 @dataclass(frozen=True)
 class Token:
-    """One token: ``source`` is its text, ``value`` its meaning (no quotes, keywords in lower case)."""
+    """One token: ``source`` is its text, ``value`` its meaning."""
 
     kind: TokenKind
-    source: str
-    value: str
-    position: int
+    value: Any
+    """A Decimal for a number; else a text, without quotes, and in lower case for a keyword."""
+    source: str = field(default="", compare=False)
+    position: int = field(default=0, compare=False)
 
     def __str__(self) -> str:
         """Returns the token as error messages show it."""
@@ -77,7 +80,7 @@ def _token(match: re.Match[str]) -> Token:
     source, position = match[0], match.start()
     if match["word"] is not None:
         if source.lower() in KEYWORDS:
-            return Token(TokenKind.KEYWORD, source, source.lower(), position)
+            return Token(TokenKind.KEYWORD, source.lower(), source, position)
         return Token(TokenKind.NAME, source, source, position)
     if match["number"] is not None:
         if len(match["exponent"] or "") > MAX_EXPONENT_DIGITS:
@@ -85,14 +88,14 @@ def _token(match: re.Match[str]) -> Token:
                 f"expected an exponent of at most {MAX_EXPONENT_DIGITS} digits, found {len(match['exponent'])}",
                 position,
             )
-        return Token(TokenKind.NUMBER, source, source, position)
+        return Token(TokenKind.NUMBER, Decimal(source), source, position)
     if match["text"] is not None:
-        return Token(TokenKind.TEXT, source, source[1:-1].replace("''", "'"), position)
+        return Token(TokenKind.TEXT, source[1:-1].replace("''", "'"), source, position)
     if match["name"] is not None:
         if source == '""':
             raise FilterError("expected a column's name between the quotes, found nothing", position)
-        return Token(TokenKind.NAME, source, source[1:-1].replace('""', '"'), position)
-    return Token(TokenKind.SYMBOL, source, "!=" if source == "<>" else source, position)
+        return Token(TokenKind.NAME, source[1:-1].replace('""', '"'), source, position)
+    return Token(TokenKind.SYMBOL, "!=" if source == "<>" else source, source, position)
 
 
 def _no_token(text: str, position: int) -> FilterError:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
-from decimal import ROUND_FLOOR, Context, Decimal
+from datetime import date, datetime
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -14,18 +14,16 @@ import pyarrow as pa
 
 from evertable.changelog.schema import arrow_type
 from evertable.errors import FilterError
-from evertable.schema.columns import MAX_PRECISION, Column, ColumnType, Kind
-from evertable.views.filters.tree import Literal, Number, Text, Truth
+from evertable.schema.columns import Column, ColumnType, Kind
+from evertable.views.filters.lexer import Token, TokenKind
 
 _INTEGERS = {Kind.INT: 2**31, Kind.LONG: 2**63}
-_SHOWN = 30  # characters of a literal in a message
-_EXACT = Context(prec=2 * MAX_PRECISION + 4)  # the digits of any decimal, before and after the point
+_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)  # rounds nothing
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIMESTAMP = re.compile(
     _DATE.pattern + r"(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?(?:Z|[+-][0-9]{2}:[0-9]{2})?)?"
 )
-_EPOCH = datetime(1970, 1, 1)
 
 
 @dataclass(frozen=True)
@@ -37,32 +35,32 @@ class FittedLiteral:
     exact: bool = True
 
 
-def fit(literal: Literal, column: Column) -> FittedLiteral:
+def fit(literal: Token, column: Column) -> FittedLiteral:
     """Fits a literal to a column's type; raises FilterError if they cannot be compared."""
     kind = column.type.kind
-    if isinstance(literal, Number) and kind in _INTEGERS:
-        limit = _INTEGERS[kind]
-        return _whole(literal.value, -limit, limit - 1, lambda unscaled: unscaled, column.type)
-    if isinstance(literal, Number) and kind is Kind.DECIMAL:
-        limit, scale = 10**column.type.precision - 1, column.type.scale
-        return _whole(
-            _shifted(literal.value, scale), -limit, limit, lambda n: _shifted(Decimal(n), -scale), column.type
-        )
     value: Any = None
-    if isinstance(literal, Number) and kind is Kind.DOUBLE:
-        value = float(literal.value)
-    elif isinstance(literal, Number) and kind is Kind.FLOAT:
-        with np.errstate(over="ignore"):  # infinity is above all values, which is correct
-            value = float(np.float32(float(literal.value)))
-    elif isinstance(literal, Truth) and kind is Kind.BOOLEAN:
-        value = literal.value
-    elif isinstance(literal, Text):
-        value = _from_text(literal.value, kind)
+    match literal.kind:
+        case TokenKind.NUMBER:
+            number = literal.value
+            if kind in _INTEGERS:
+                limit = _INTEGERS[kind]
+                return _whole(number, -limit, limit - 1, lambda unscaled: unscaled, column.type)
+            if kind is Kind.DECIMAL:
+                limit, scale = 10**column.type.precision - 1, column.type.scale
+                unscaled = number.scaleb(scale, _EXACT)
+                return _whole(unscaled, -limit, limit, lambda n: Decimal(n).scaleb(-scale, _EXACT), column.type)
+            if kind is Kind.DOUBLE:
+                value = float(number)
+            elif kind is Kind.FLOAT:
+                with np.errstate(over="ignore"):  # infinity is above all values, which is correct
+                    value = float(np.float32(float(number)))
+        case TokenKind.TEXT:
+            value = _from_text(literal.value, kind)
+        case _ if kind is Kind.BOOLEAN:
+            value = literal.value == "true"
     if value is None:
-        found = str(literal) if len(str(literal)) <= _SHOWN else str(literal)[:_SHOWN] + "…"
-        raise FilterError(
-            f"'{column.name}' is {column.type}: expected {_WANTED[kind]}, found {found}", literal.position
-        )
+        wanted = _WANTED.get(kind, "a number")
+        raise FilterError(f"'{column.name}' is {column.type}: expected {wanted}, found {literal}", literal.position)
     return FittedLiteral(pa.scalar(value, arrow_type(column.type)))
 
 
@@ -76,14 +74,7 @@ def _whole(number: Decimal, least: int, most: int, value: Callable[[int], Any], 
     return FittedLiteral(pa.scalar(value(int(floor)), arrow_type(column)), exact=floor == number)
 
 
-def _shifted(number: Decimal, digits: int) -> Decimal:
-    """Returns the number times 10 to the power of ``digits``, without rounding."""
-    sign, coefficient, exponent = number.as_tuple()
-    assert isinstance(exponent, int)  # noqa: S101 — the lexer accepts no infinity
-    return Decimal((sign, coefficient, exponent + digits))
-
-
-def _from_text(text: str, kind: Kind) -> str | date | int | None:
+def _from_text(text: str, kind: Kind) -> str | date | None:
     """Returns a text as a value of a text, date or timestamp column; None if it is none."""
     if kind is Kind.STRING:
         return text
@@ -91,29 +82,17 @@ def _from_text(text: str, kind: Kind) -> str | date | int | None:
         if kind is Kind.DATE and _DATE.fullmatch(text):
             return date.fromisoformat(text)
         if kind is Kind.TIMESTAMP and _TIMESTAMP.fullmatch(text):
-            return _microseconds(datetime.fromisoformat(text))
+            return datetime.fromisoformat(text)  # UTC, unless it has a zone
     except ValueError:  # a 30th of February
         pass
     return None
 
 
-def _microseconds(time: datetime) -> int:
-    """Returns microseconds since 1970 in UTC; ``timestamp()`` fails near the years 1 and 9999."""
-    zone = time.utcoffset() or UTC.utcoffset(None)
-    since = time.replace(tzinfo=None) - _EPOCH - zone
-    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
-
-
-_NUMBER, _TEXT = "a number", "a text in single quotes"
 _WANTED = {
-    Kind.STRING: _TEXT,
+    Kind.STRING: "a text in single quotes",
     Kind.BOOLEAN: "true or false",
-    Kind.INT: _NUMBER,
-    Kind.LONG: _NUMBER,
-    Kind.FLOAT: _NUMBER,
-    Kind.DOUBLE: _NUMBER,
-    Kind.DECIMAL: _NUMBER,
     Kind.DATE: "a date such as '2026-11-15'",
     Kind.TIMESTAMP: "a time such as '2026-11-15T20:07:28Z'",
     Kind.JSON: "contains, starts with, ends with or is null",
 }
+"""The literals of each type; all others are numbers."""

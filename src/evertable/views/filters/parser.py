@@ -3,39 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal
 from typing import NoReturn
 
 from evertable.errors import FilterError, FilterTooLongError
 from evertable.views.filters.lexer import Token, TokenKind, tokens
 from evertable.views.filters.tree import (
     And,
-    ColumnName,
     Comparison,
     Expression,
     In,
     IsNull,
-    Literal,
     Not,
-    Number,
-    Operand,
     Operator,
     Or,
-    Text,
     TextOperator,
     TextSearch,
-    Truth,
 )
+from evertable.views.view import MAX_FILTER_CHARS
 
-MAX_CHARS = 2_000
 MAX_PART_CHARS = 500  # in the text after contains, starts with or ends with
 MAX_DEPTH = 50  # of nested parentheses and nots, far below Python's recursion limit
 
 
 def parse(text: str) -> Expression | None:
     """Returns a filter's tree, None if it is blank; raises FilterError with what was expected, and where."""
-    if len(text) > MAX_CHARS:
-        raise FilterTooLongError(f"The filter has {len(text)} characters; {MAX_CHARS} are allowed.")
+    if len(text) > MAX_FILTER_CHARS:
+        raise FilterTooLongError(f"The filter has {len(text)} characters; {MAX_FILTER_CHARS} are allowed.")
     if not text.strip():
         return None
     return _Parser(list(tokens(text))).filter()
@@ -88,7 +81,7 @@ class _Parser:
     def _predicate(self) -> Expression:
         if self._token.kind is not TokenKind.NAME:
             self._fail("a column, 'not' or '('" if self._at else "a column")
-        column = ColumnName(self._token.value, self._next().position)
+        column = self._next()
         for operator in Operator:
             if self._accept(operator):
                 return Comparison(column, operator, self._operand())
@@ -102,7 +95,7 @@ class _Parser:
             self._fail("'in', 'between', 'contains', 'starts with' or 'ends with'" if negated else "a comparison")
         return Not(predicate) if negated else predicate
 
-    def _worded(self, column: ColumnName) -> Expression | None:
+    def _worded(self, column: Token) -> Expression | None:
         """Parses a predicate whose operator is a word, which 'not' may precede."""
         if self._accept("in"):
             return In(column, self._list())
@@ -119,7 +112,7 @@ class _Parser:
                 return TextSearch(column, operator, self._part(operator))
         return None
 
-    def _part(self, operator: TextOperator) -> Text:
+    def _part(self, operator: TextOperator) -> Token:
         text = self._text()
         if len(text.value) > MAX_PART_CHARS:
             raise FilterError(
@@ -128,7 +121,7 @@ class _Parser:
             )
         return text
 
-    def _list(self) -> tuple[Literal, ...]:
+    def _list(self) -> tuple[Token, ...]:
         self._expect("(", "'('")
         values = [self._literal()]
         while self._accept(","):
@@ -136,20 +129,15 @@ class _Parser:
         self._expect(")", "',' or ')'")
         return tuple(values)
 
-    def _operand(self) -> Operand:
-        if self._token.kind is TokenKind.NAME:
-            return ColumnName(self._token.value, self._next().position)
-        return self._literal()
+    def _operand(self) -> Token:
+        return self._next() if self._token.kind is TokenKind.NAME else self._literal()
 
-    def _literal(self) -> Literal:
+    def _literal(self) -> Token:
         token = self._token
-        if token.kind is TokenKind.NUMBER:
-            return Number(Decimal(token.value), self._next().position)
-        if token.kind is TokenKind.TEXT:
-            return self._text()
-        if token.kind is TokenKind.KEYWORD and token.value in ("true", "false"):
-            return Truth(token.value == "true", self._next().position)
-        if token.kind is TokenKind.KEYWORD and token.value == "null":
+        is_keyword = token.kind is TokenKind.KEYWORD
+        if token.kind in (TokenKind.NUMBER, TokenKind.TEXT) or (is_keyword and token.value in ("true", "false")):
+            return self._next()
+        if is_keyword and token.value == "null":
             wanted = "a value ('is null' finds nulls)"
         elif token.kind is TokenKind.NAME:
             wanted = "a value (text goes in single quotes)"
@@ -157,10 +145,10 @@ class _Parser:
             wanted = "a value"
         return self._fail(wanted)
 
-    def _text(self) -> Text:
+    def _text(self) -> Token:
         if self._token.kind is not TokenKind.TEXT:
             self._fail("a text in single quotes")
-        return Text(self._token.value, self._next().position)
+        return self._next()
 
     @property
     def _token(self) -> Token:

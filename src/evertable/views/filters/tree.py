@@ -1,10 +1,11 @@
-"""A filter as a tree; equality ignores positions. ``str()`` of a literal is how it is written."""
+"""A filter as a tree. Its leaves are tokens: names of columns and literals; equality ignores their positions."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from decimal import Decimal
+from dataclasses import dataclass
 from enum import StrEnum
+
+from evertable.views.filters.lexer import Token
 
 
 class Operator(StrEnum):
@@ -23,67 +24,30 @@ class TextOperator(StrEnum):
 
 
 @dataclass(frozen=True)
-class ColumnName:
-    name: str
-    position: int = field(default=0, compare=False)
-
-
-@dataclass(frozen=True)
-class Number:
-    value: Decimal
-    position: int = field(default=0, compare=False)
-
-    def __str__(self) -> str:
-        return str(self.value)
-
-
-@dataclass(frozen=True)
-class Text:
-    value: str
-    position: int = field(default=0, compare=False)
-
-    def __str__(self) -> str:
-        return "'{}'".format(self.value.replace("'", "''"))
-
-
-@dataclass(frozen=True)
-class Truth:
-    value: bool
-    position: int = field(default=0, compare=False)
-
-    def __str__(self) -> str:
-        return "true" if self.value else "false"
-
-
-Literal = Number | Text | Truth
-Operand = ColumnName | Literal
-
-
-@dataclass(frozen=True)
 class Comparison:
-    column: ColumnName
+    column: Token
     operator: Operator
-    operand: Operand
+    operand: Token
 
 
 @dataclass(frozen=True)
 class TextSearch:
     """A text operator, which ignores case."""
 
-    column: ColumnName
+    column: Token
     operator: TextOperator
-    text: Text
+    text: Token
 
 
 @dataclass(frozen=True)
 class IsNull:
-    column: ColumnName
+    column: Token
 
 
 @dataclass(frozen=True)
 class In:
-    column: ColumnName
-    values: tuple[Literal, ...]
+    column: Token
+    values: tuple[Token, ...]
 
 
 @dataclass(frozen=True)
