@@ -26,7 +26,6 @@ SHELLS = {
     "control/writer.py": {"confluent_kafka"},
     "state/state_log.py": {"confluent_kafka"},
     "state/state_topic.py": {"confluent_kafka"},
-    "generations/commits.py": {"confluent_kafka"},
     "generations/watch.py": {"confluent_kafka"},
     "broker/embedded.py": {"confluent_kafka"},
     "demo/sample_writer.py": {"confluent_kafka"},

@@ -241,14 +241,8 @@ class Application:
         def post(record: ControlMessage) -> None:
             self._events.put(Message(record, topic_id=listener.topic_id))
 
-        listener = ControlListener(
-            self._control,
-            reading.after,
-            post,
-            topic_id=reading.topic_id,
-            create_ok=True,
-            report=self._status_tables.report,
-        )
+        report = self._status_tables.report
+        listener = ControlListener(self._control, reading.after, post, report, topic_id=reading.topic_id)
         listener.start()
         return listener
 

@@ -163,8 +163,6 @@ class NotEnoughSlotsError(EngineError):
             f"The generation needs {needed} Spark task slots and {free} are free.",
             "Give the engine more (engine.master, e.g. local[512]), or retire a generation first.",
         )
-        self.needed = needed
-        self.free = free
 
 
 class QueryFailedError(EngineError):

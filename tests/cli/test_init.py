@@ -14,7 +14,7 @@ from evertable.broker import EmbeddedBroker
 from evertable.cli.app import build_app
 from evertable.client.errors import OutputError
 from evertable.config import load, names
-from evertable.errors import KafkaUnreachableError, NoGuessError, TopicNotFoundError
+from evertable.errors import NoGuessError, TopicNotFoundError
 from evertable.inference.yaml_text import app_name
 
 
@@ -82,8 +82,3 @@ def test_topics_must_be_named_if_there_are_more_than_two(
 def test_topics_without_json_objects(broker: EmbeddedBroker, new_topic: Callable[..., str], tmp_path: Path) -> None:
     with pytest.raises(NoGuessError, match=r"No record of .* is a JSON object"):
         init(new_topic(), new_topic(), "--kafka", broker.bootstrap, "--file", str(tmp_path / "e.yaml"))
-
-
-def test_an_unreachable_broker(tmp_path: Path) -> None:
-    with pytest.raises(KafkaUnreachableError):
-        init("a", "b", "--kafka", "127.0.0.1:1", "--file", str(tmp_path / "e.yaml"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import pytest
 
@@ -55,8 +54,3 @@ def problems(load_text: Load) -> Problems:
         return refused.value.problems
 
     return found
-
-
-@pytest.fixture(scope="session")
-def repository() -> Path:
-    return Path(__file__).parents[2]

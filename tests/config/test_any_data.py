@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from typing import Any
 
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.config.conftest import Load
 
 from evertable.config import Config, effective
 from evertable.config.structure import FIELDS
 from evertable.errors import ConfigError
-
-Load = Callable[..., Config]
 
 RIGHT: dict[str, Any] = {
     "app": "demo",

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
+from tests.config.conftest import Load, Problems
 
-from evertable.config import Config, Trigger
+from evertable.config import Trigger
 from evertable.config.structure import PROPERTIES
-
-Load = Callable[..., Config]
-Problems = Callable[..., tuple[str, ...]]
 
 
 def test_a_variable_wins_over_the_file(load_text: Load, minimal: str) -> None:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
+from tests.config.conftest import Load, Problems
 
-from evertable.config import Config, Start
+from evertable.config import Start
 from evertable.kafka import property_names
-
-Load = Callable[..., Config]
-Problems = Callable[..., tuple[str, ...]]
 
 
 @pytest.mark.parametrize("name", sorted(property_names.NOT_USED))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.config.conftest import Load, Problems
+from tests.markdown import ROOT
 
 from evertable.config import Config, load
 from evertable.errors import ConfigError
-
-Load = Callable[..., Config]
-Problems = Callable[..., tuple[str, ...]]
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
@@ -118,9 +116,9 @@ def test_the_error_carries_no_cause(load_text: Load, minimal: str) -> None:
     assert (refused.value.__cause__, refused.value.__context__) == (None, None)
 
 
-def test_the_example_loads(repository: Path) -> None:
+def test_the_example_loads() -> None:
     """The file in examples/ is right, shows the defaults and warns of nothing."""
-    config = load(repository / "examples" / "evertable.yaml", {})
+    config = load(ROOT / "examples" / "evertable.yaml", {})
     assert config.warnings == ()
     required = {"kafka": config.kafka, "sources": config.sources}
     assert Config.model_validate(required) == Config.model_validate(

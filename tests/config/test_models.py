@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
 
 import pytest
 from pydantic import ValidationError
+from tests.config.conftest import Load, Problems
 
-from evertable.config import Config, JoinType, KafkaProperties, LogFormat, LogLevel, Start, Trigger
-
-Load = Callable[..., Config]
-Problems = Callable[..., tuple[str, ...]]
+from evertable.config import JoinType, KafkaProperties, LogFormat, LogLevel, Start, Trigger
 
 
 def test_defaults(load_text: Load) -> None:

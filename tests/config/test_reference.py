@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
+from scripts.reference import configuration_page
+from tests.markdown import ROOT
 
 from evertable.config.loading import places_searched
-from evertable.config.reference import updated
 from evertable.config.structure import fields
 from evertable.schema.columns import RECORD_FIELD_KINDS, Kind
 
 
 @pytest.fixture
-def page(repository: Path) -> str:
-    return (repository / "docs" / "CONFIGURATION.md").read_text()
+def page() -> str:
+    return (ROOT / "docs" / "CONFIGURATION.md").read_text()
 
 
 def test_the_tables_are_up_to_date(page: str) -> None:
-    """`python -m evertable.config.reference docs/CONFIGURATION.md` makes them so."""
-    assert updated(page) == page
+    """`scripts/reference.py` makes them so."""
+    assert configuration_page(page) == page
 
 
 def test_every_key_is_described() -> None:

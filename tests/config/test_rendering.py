@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.config.conftest import Load
 
 from evertable.config import Config, effective
-
-Load = Callable[..., Config]
 
 EVERYTHING = """
 app: shop
@@ -47,6 +45,7 @@ sources:
         from: kafka.timestamp
     key: 'no'
     start: latest
+    max_ahead_s: 86400
     kafka: {}
   b:
     topic: t
@@ -54,6 +53,7 @@ sources:
       k: decimal(5,2)
     key: k
     start: '2026-01-31T09:00:00Z'
+    max_ahead_s: 86400
     kafka:
       client.id: x
 join:
@@ -73,6 +73,7 @@ swap:
 engine:
   master: local[*]
   trigger: microbatch
+  readers: 1
   interval_s: 0
   checkpoint_dir: null
   spark:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.config.conftest import Load
 
-from evertable.config import Config, Server, effective
+from evertable.config import Server, effective
 from evertable.errors import ConfigError
 from evertable.secrets import MASK
-
-Load = Callable[..., Config]
 
 SECRET = "hunter2-correct-horse"  # noqa: S105 - planted
 
@@ -135,7 +133,7 @@ def test_a_token_in_the_clear(load_text: Load, token: str, variable: str) -> Non
     assert SECRET not in repr(Server.model_validate({"token": SECRET}))
 
 
-def test_a_secret_in_the_file_itself_is_a_warning(load_text: Callable[..., Config], minimal: str) -> None:
+def test_a_secret_in_the_file_itself_is_a_warning(load_text: Load, minimal: str) -> None:
     """One from the environment or another file is not."""
     message = "is a secret in the file itself; write ${VAR} or ${file:path} instead"
     login = "security.protocol: SASL_SSL, sasl.mechanism: PLAIN, sasl.username: me, sasl.password: %s"

@@ -2,28 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
+from tests.config.conftest import Load, Problems
 
-from evertable.config import Config, Server
 from evertable.config.server import is_loopback, origin
-
-Load = Callable[..., Config]
-Problems = Callable[..., tuple[str, ...]]
-
-
-def test_defaults(load_text: Load) -> None:
-    """Loopback, port 10000, no token; names after the sources."""
-    config = load_text()
-    assert config.server == Server()
-    assert (config.server.host, config.server.port, config.server.token) == ("127.0.0.1", 10000, None)
-    limits = config.server.max_page, config.server.max_subscriptions, config.server.max_sockets, config.server.tick_ms
-    assert limits == (10_000, 64, 5_000, 10)
-    assert (config.server.origins, config.server.max_memory_mb, config.server.tls) == ((), None, None)
-    assert config.tables == {"users": "users_ui", "accounts": "accounts_ui", "joined": "final_ui"}
-    assert (config.table_of(config.left), config.table_of(config.right)) == ("users_ui", "accounts_ui")
-    assert config.joined_table == "final_ui"
 
 
 def test_names_of_tables(load_text: Load, minimal: str) -> None:

@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Callable
-
 import pytest
+from tests.config.conftest import Load, Problems
 
-from evertable.config import Config, Control, JoinType, Swap, SwapMode, effective
+from evertable.config import JoinType, Swap, SwapMode, effective
 from evertable.errors import ConfigError
 from evertable.schema.wiring import Wiring
-
-Load = Callable[..., Config]
-Problems = Callable[..., tuple[str, ...]]
-
-
-def test_defaults(load_text: Load) -> None:
-    config = load_text()
-    assert (config.control, config.swap) == (Control(topic="evertable.demo.control"), Swap())
-    assert config.control.enabled
-    assert (config.swap.mode, config.swap.timeout_s) == (SwapMode.WARM, 120)
-    assert (config.swap.linger_s, config.swap.max_lingering) == (8, 2)
 
 
 def test_a_very_long_linger_of_several(load_text: Load, minimal: str) -> None:
@@ -139,10 +125,3 @@ def test_no_join_has_duplicate_columns_after_loading(load_text: Load, minimal: s
     """Loading checks every join, as a swap may change it."""
     text = minimal.replace("name: string", "name: string, ts: long, balance: long")
     assert load_text(text).rewired(Wiring("u", "a", join)).join.type == join
-
-
-@pytest.mark.parametrize("first", ["evertable.config", "evertable.schema.wiring"])
-def test_either_may_be_imported_first(first: str) -> None:
-    """A configuration gives a wiring, and a wiring names joins of the configuration."""
-    program = f"import {first}, evertable.config; evertable.config.Config.wiring"
-    subprocess.run([sys.executable, "-c", program], check=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from confluent_kafka.admin import (
@@ -18,6 +18,8 @@ from tests.changelog.producer import Produce, produce_to
 from evertable.broker import EmbeddedBroker
 from evertable.control.topic import ControlTopic
 from evertable.kafka.properties import KafkaProperties
+
+NewTopic = Callable[..., str]
 
 
 def properties(broker: EmbeddedBroker, **more: str) -> KafkaProperties:

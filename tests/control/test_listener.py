@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 import uuid
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 
 import pytest
 from confluent_kafka.admin import AclOperation, AdminClient, NewPartitions
 from tests.changelog.producer import Produce, produce_to
-from tests.control.conftest import allow_only, control_topic
+from tests.control.conftest import NewTopic, allow_only, control_topic
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
@@ -20,7 +20,6 @@ from evertable.control.messages import ControlMessage
 from evertable.control.topic import ControlTopic
 from evertable.errors import TopicNotFoundError
 
-NewTopic = Callable[..., str]
 CHECK_S = 0.2
 
 
@@ -47,10 +46,21 @@ def delivered() -> Delivered:
     return Delivered()
 
 
+def report(level: str, message: str) -> None:
+    logging.getLogger(__name__).log(logging.getLevelName(level), message)
+
+
+@contextmanager
 def listener(
-    topic: ControlTopic, delivered: Delivered, after: dict[int, int] | None = None, **more: Any
-) -> ControlListener:
-    return ControlListener(topic, after or {}, delivered, check_s=CHECK_S, **more)
+    topic: ControlTopic,
+    on_message: Callable[[ControlMessage], None],
+    after: dict[int, int] | None = None,
+    topic_id: str | None = None,
+) -> Iterator[ControlListener]:
+    running = ControlListener(topic, after or {}, on_message, report, check_s=CHECK_S, topic_id=topic_id)
+    running.start()
+    with closing(running):
+        yield running
 
 
 def id_of(topic: ControlTopic) -> str | None:
@@ -67,13 +77,11 @@ def test_each_message_in_order(
     """Delivery begins at the given offsets, on one thread, and ends with the listener."""
     topic = control_topic(broker, new_topic())
     produce(topic.name, [b"0", b"1", b"2"])
-    running = listener(topic, delivered, {0: 1})
-    with running:
+    with listener(topic, delivered, {0: 1}) as running:
         delivered.wait(b"1", b"2")
         produce(topic.name, [b"3", None, *(str(number).encode() for number in range(5, 500))])
         wait_until(lambda: len(delivered) == 499)
     assert [message.offset for message in delivered] == list(range(1, 500))
-    assert running.positions == {0: 500}
     assert delivered.threads == {"evertable-control"}
     assert not any(thread.name == "evertable-control" for thread in threading.enumerate())
     produce(topic.name, [b"later"])
@@ -82,7 +90,7 @@ def test_each_message_in_order(
 
 
 def test_closing_without_starting(broker: EmbeddedBroker, delivered: Delivered) -> None:
-    listener(control_topic(broker, "nothing"), delivered).close()
+    ControlListener(control_topic(broker, "nothing"), {}, delivered, report).close()
 
 
 def test_the_callback_may_close(broker: EmbeddedBroker, new_topic: NewTopic, produce: Produce) -> None:
@@ -96,7 +104,7 @@ def test_the_callback_may_close(broker: EmbeddedBroker, new_topic: NewTopic, pro
         told.append(message)
         running.close()
 
-    running = ControlListener(topic, {}, close)
+    running = ControlListener(topic, {}, close, report)
     running.start()
     wait_until(lambda: not any(thread.name == "evertable-control" for thread in threading.enumerate()))
     assert [message.value for message in told] == [b"0"]
@@ -113,32 +121,17 @@ def test_a_callback_that_raises(
         told.append(message.value)
         raise ValueError(message.value)
 
-    with ControlListener(topic, {}, fail):
+    with listener(topic, fail):
         produce(topic.name, [b"0", b"1"])
         wait_until(lambda: told == [b"0", b"1"])
     assert f"{topic.name}[0], offset 0 could not be processed" in caplog.text
 
 
-def test_a_topic_that_is_not_there_yet(
-    broker: EmbeddedBroker, produce: Produce, delivered: Delivered, caplog: pytest.LogCaptureFixture
-) -> None:
-    """The listener waits for it, and logs that once."""
-    caplog.set_level(logging.INFO)
-    topic = control_topic(broker, f"c-{uuid.uuid4()}")
-    with listener(topic, delivered):
-        wait_until(lambda: f"has no topic '{topic.name}'" in caplog.text)
-        topic.ensure()
-        produce(topic.name, [b"0"])
-        delivered.wait(b"0")
-    assert caplog.text.count("Control messages cannot be read") == 1
-    assert f"Control messages on '{topic.name}' are read again" in caplog.text
-
-
-def test_a_topic_that_may_be_made(broker: EmbeddedBroker, produce: Produce, delivered: Delivered) -> None:
+def test_a_missing_topic(broker: EmbeddedBroker, produce: Produce, delivered: Delivered) -> None:
     """It is created at the start and after a deletion, and then read from its beginning."""
     topic = control_topic(broker, f"c-{uuid.uuid4()}")
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-    with listener(topic, delivered, {0: 7}, create_ok=True):
+    with listener(topic, delivered, {0: 7}):
         wait_until(lambda: id_of(topic) is not None)
         first = topic.describe().id
         produce(topic.name, [b"0"])
@@ -157,10 +150,11 @@ def test_a_recreated_topic(
     topic = control_topic(broker, new_topic())
     produce(topic.name, [b"a", b"b", b"c"])
     again = [f"again {number}".encode() for number in range(count)]
-    with listener(topic, delivered):
+    with listener(topic, delivered) as running:
         delivered.wait(b"a", b"b", b"c")
+        first = running.topic_id
         admin.delete_topics([topic.name])[topic.name].result()
-        wait_until(topic.ensure)
+        wait_until(lambda: topic.ensure().id != first)
         produce_to(broker.bootstrap)(topic.name, again)  # a new producer, which does not know the first topic
         delivered.wait(b"a", b"b", b"c", *again)
         produce_to(broker.bootstrap)(topic.name, [b"last"])
@@ -174,7 +168,7 @@ def test_a_topic_that_was_recreated_while_no_listener_ran(
     topic = control_topic(broker, new_topic())
     first = topic.describe().id
     admin.delete_topics([topic.name])[topic.name].result()
-    wait_until(topic.ensure)
+    wait_until(lambda: topic.ensure().id != first)
     produce_to(broker.bootstrap)(topic.name, [b"0", b"1", b"2"])
     with listener(topic, delivered, {0: 2}, topic_id=first) as running:
         delivered.wait(b"0", b"1", b"2")
@@ -213,7 +207,7 @@ def test_the_broker_is_killed(
     """During the outage nothing arrives; nothing is delivered twice."""
     caplog.set_level(logging.INFO)
     topic = control_topic(own_broker, f"c-{uuid.uuid4()}")
-    assert topic.ensure()
+    topic.ensure()
     produce_to(own_broker.bootstrap)(topic.name, [b"0"])
     with listener(topic, delivered):
         delivered.wait(b"0")
@@ -229,7 +223,7 @@ def test_starting_without_a_broker(
 ) -> None:
     """The listener waits for it; closing does not."""
     topic = control_topic(own_broker, f"c-{uuid.uuid4()}")
-    assert topic.ensure()
+    topic.ensure()
     produce_to(own_broker.bootstrap)(topic.name, [b"0"])
     own_broker.kill()
     with listener(topic, delivered):
@@ -244,9 +238,10 @@ def test_starting_without_a_broker(
 def test_a_topic_that_may_not_be_read(
     own_broker: EmbeddedBroker, delivered: Delivered, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The error is reported, and reading is retried until it is allowed."""
+    """The error is reported once, and reading is retried until it is allowed."""
+    caplog.set_level(logging.INFO)
     topic = control_topic(own_broker, f"c-{uuid.uuid4()}")
-    assert topic.ensure()
+    topic.ensure()
     produce_to(own_broker.bootstrap)(topic.name, [b"0"])
     allow_only(own_broker, topic.name, AclOperation.DESCRIBE)
     with listener(topic, delivered):
@@ -254,3 +249,5 @@ def test_a_topic_that_may_not_be_read(
         assert delivered == []
         allow_only(own_broker, topic.name, AclOperation.READ)
         delivered.wait(b"0")
+    assert caplog.text.count("Control messages cannot be read") == 1
+    assert f"Control messages on '{topic.name}' are read again" in caplog.text

@@ -5,19 +5,16 @@ from __future__ import annotations
 import json
 import threading
 import uuid
-from collections.abc import Callable
 
 import pytest
 from confluent_kafka.admin import AclOperation
-from tests.control.conftest import allow_only, control_topic, properties
+from tests.control.conftest import NewTopic, allow_only, control_topic, properties
 
 from evertable.broker import EmbeddedBroker
 from evertable.control.topic import ControlTopic
 from evertable.control.writer import Writer
 from evertable.errors import ControlReadOnlyError, EvertableError, KafkaUnreachableError, TopicNotFoundError
 from evertable.kafka.properties import KafkaProperties
-
-NewTopic = Callable[..., str]
 
 
 def test_a_message_and_its_place(broker: EmbeddedBroker, new_topic: NewTopic) -> None:
@@ -89,7 +86,7 @@ def test_any_thread_may(broker: EmbeddedBroker, new_topic: NewTopic) -> None:
 def test_a_missing_right(own_broker: EmbeddedBroker) -> None:
     """It raises the condition of docs/CONTROL.md, and writing works as soon as it is allowed."""
     topic = control_topic(own_broker, f"c-{uuid.uuid4()}")
-    assert topic.ensure()
+    topic.ensure()
     allow_only(own_broker, topic.name, AclOperation.READ)
     writer = Writer(topic)
     for _ in range(2):
@@ -119,7 +116,7 @@ def test_without_a_broker() -> None:
 def test_the_broker_is_killed(own_broker: EmbeddedBroker) -> None:
     """Writing fails during the outage and works afterwards; failed messages are not written later."""
     topic = control_topic(own_broker, f"c-{uuid.uuid4()}")
-    assert topic.ensure()
+    topic.ensure()
     writer = Writer(topic, timeout_s=2)
     assert writer.write({"n": 0}) == (0, 0)
     own_broker.kill()

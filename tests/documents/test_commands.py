@@ -8,22 +8,21 @@ import sys
 from pathlib import Path
 
 import pytest
+from scripts.reference import commands_page, help_texts
 from tests.markdown import ROOT
-
-from evertable.cli.reference import help_texts, reference
 
 EVERTABLE = Path(sys.executable).with_name("evertable")
 TEXTS = help_texts()
 
 
 def test_the_page_is_up_to_date() -> None:
-    """`python -m evertable.cli.reference > docs/COMMANDS.md` updates it."""
-    assert reference() == (ROOT / "docs" / "COMMANDS.md").read_text()
+    """`scripts/reference.py` updates it."""
+    assert commands_page() == (ROOT / "docs" / "COMMANDS.md").read_text()
 
 
 def test_the_commands_that_ask_a_server() -> None:
     named = {name for name, text in TEXTS.items() if "--url" in text and "--token-file" in text and "--ca " in text}
-    assert f"({', '.join(f'`{name}`' for name in sorted(named))})" in reference()
+    assert f"({', '.join(f'`{name}`' for name in sorted(named))})" in commands_page()
 
 
 @pytest.mark.parametrize("name", TEXTS)

@@ -120,7 +120,6 @@ CALLS = {
     # Requests that need a special right; all others need Read, Write or Describe.
     "changelog/topics.py": {"describe_configs"},
     "state/state_topic.py": {"init_transactions"},
-    "generations/commits.py": {"list_offsets"},
     "kafka/topics.py": {"create_topics", "delete_topics", "describe_topics"},
     "generations/watch.py": {"list_offsets"},
 }

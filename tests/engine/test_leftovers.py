@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.engine.conftest import NewGeneration
 from tests.engine.rig import Sent, spark_jvm
-from tests.engine.sockets import connections, open_files
+from tests.sockets import connections, open_files
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker

@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions
 from tests.engine.conftest import NewGeneration
 from tests.engine.outcomes import assert_equals_reference, packed
 from tests.engine.rig import Sent, spark_jvm
-from tests.engine.sockets import connections, listening
+from tests.sockets import connections, listening
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker

@@ -162,10 +162,7 @@ def test_the_lock_names_every_set_and_the_versions_of_the_design() -> None:
     assert {one.set_name for one in locked} == set(SETS)
     assert all(len(one.sha256) == 64 for one in locked)
     assert [str(one.coordinate) for one in locked if one.set_name != "broker"] == [
-        "org.apache.commons:commons-pool2:2.13.1",
-        "org.apache.kafka:kafka-clients:3.9.2",
-        "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
-        "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
         "org.eclipse.jdt:ecj:3.42.0",
+        "org.apache.kafka:kafka-clients:4.3.1",
     ]
     assert Coordinate("org.apache.kafka", "kafka_2.13", "4.3.1") in {one.coordinate for one in locked}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from tests.proxy import Proxy, broker_behind_proxy
 from tests.serving.rig import App, Records, config
 from tests.serving.topics import Pair
 from tests.serving.trouble import delete_topic, fresh_name, jvm_of, make_topic, user
+from tests.sockets import listening
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
@@ -101,32 +101,13 @@ def test_a_spark_that_hangs_is_restarted(
         assert jvm_of(app) != jvm
 
 
-def test_junk_on_the_ports_of_the_shuffle_ends_no_table(
-    behind_proxy: tuple[EmbeddedBroker, Proxy], topics: Pair, records: Records, tmp_path: Path
+def test_all_of_the_stack_listens_on_loopback_only(
+    behind_proxy: tuple[EmbeddedBroker, Proxy], topics: Pair, tmp_path: Path
 ) -> None:
-    """Spark listens there without authentication, and parses 18 bytes of HTTP as a broken message."""
+    """The server, Spark with its JVM, and what the tests run beside them."""
     broker, _ = behind_proxy
     with App(config(broker.bootstrap, f"t{uuid.uuid4().hex[:12]}", topics, tmp_path)) as app:
         app.wait_live()
-        open_ports = ports_on_all_interfaces(jvm_of(app))
-        assert open_ports, "no port is open to others any more: delete this test, and docs/SECURITY.md's warning"
-        for port in open_ports:
-            with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
-                connection.sendall(b"GET / HTTP/1.1\r\n\r\n")
-        records.send(topics[0], [user(100)])
-        wait_until(lambda: len(app.rows("users_ui")) == 11, lambda: f"the row: {app.status} {app.logs}")
-        app.wait_live()
-
-
-def ports_on_all_interfaces(pid: int) -> list[int]:
-    """Lists the ports on which a process listens on all interfaces."""
-    links = [str(path.readlink()) for path in Path(f"/proc/{pid}/fd").iterdir() if path.is_symlink()]
-    inodes = {link.removeprefix("socket:[").rstrip("]") for link in links if link.startswith("socket:")}
-    found = []
-    for table in ("tcp", "tcp6"):
-        for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
-            _, local, _, state, *_, inode = line.split()[:10]
-            address, port = local.split(":")
-            if state == "0A" and inode in inodes and not address.strip("0"):
-                found.append(int(port, 16))
-    return sorted(found)
+        jvm = jvm_of(app)
+        assert listening(jvm)
+        assert {address for pid in (os.getpid(), jvm) for address in listening(pid) if not address.is_loopback} == set()

@@ -66,11 +66,10 @@ def versions() -> Iterator[tuple[str, str]]:
     from evertable.web import is_built
 
     jars = {(jar.set_name, jar.coordinate.artifact): jar.coordinate.version for jar in read_lock(LOCK_FILE)}
-    connector, clients = jars["connector", "spark-sql-kafka-0-10_2.13"], jars["connector", "kafka-clients"]
     yield "evertable", __version__
     yield "Python", f"{platform.python_version()} at {sys.executable}"
     yield "PySpark", importlib.metadata.version("pyspark")
-    yield "connector", f"{connector}, with kafka-clients {clients}"
+    yield "engine", f"kafka-clients {jars['engine', 'kafka-clients']}"
     yield "broker", f"Kafka {jars['broker', 'kafka_2.13']}, for evertable broker and evertable demo"
     yield "Java", _java_version()
     yield "web page", "built" if is_built() else "not built: run scripts/setup"

@@ -18,7 +18,6 @@ def configure_logging(settings: Logging) -> None:
     is_json = settings.format is LogFormat.JSON
     level = logging.getLevelNamesMapping()[settings.level.upper()]
     processors: list[structlog.typing.Processor] = [
-        structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper("iso" if is_json else "%Y-%m-%d %H:%M:%S", utc=is_json),
         structlog.processors.format_exc_info,

@@ -25,12 +25,8 @@ class Overview:
     """The part of its backlog that is in its tables, if that is known."""
 
     @property
-    def percentage(self) -> str:
-        return "" if self.fraction is None else f"{self.fraction:.0%}"
-
-    @property
     def progress(self) -> str:
-        return ", ".join(filter(None, (self.building, self.percentage)))
+        return self.building if self.fraction is None else f"{self.building}, {self.fraction:.0%}"
 
     def line(self) -> str:
         """Returns the facts that fit into one line."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 
 from confluent_kafka import Message
 
 from evertable.control.messages import ControlMessage, in_order
-from evertable.errors import EvertableError, KafkaUnreachableError, TopicExistsError, TopicNotFoundError
+from evertable.errors import EvertableError, KafkaUnreachableError, TopicNotFoundError
 from evertable.kafka import topics
 from evertable.kafka.admin import Admin
 from evertable.kafka.consumer import Probe, place
@@ -24,8 +23,6 @@ _TO_THE_END = {
     "auto.offset.reset": "earliest",  # if retention has deleted the position
     "fetch.wait.max.ms": 10,
 }
-
-log = logging.getLogger(__name__)
 
 
 class ControlTopic:
@@ -42,25 +39,17 @@ class ControlTopic:
         """Returns the topic as it is now; TopicNotFoundError, KafkaUnreachableError. Never creates it."""
         return topics.find(self._admin, self.name, timeout_s=self._timeout_s if timeout_s is None else timeout_s)
 
-    def ensure(self) -> bool:
-        """Creates the topic if it is missing, and returns whether it was; KafkaUnreachableError."""
+    def ensure(self, timeout_s: float | None = None) -> Topic:
+        """Returns the topic as ``describe`` does, and creates it if it is missing; KafkaUnreachableError."""
         try:
-            self.describe()
-            return False
+            return self.describe(timeout_s)
         except TopicNotFoundError:
-            return self.create()
-
-    def create(self) -> bool:
-        """Creates the topic with one partition; False if somebody else just did, KafkaUnreachableError."""
+            pass
         try:
-            topics.create(self._admin, self.name, 1, _BROKERS_CHOICE, _SETTINGS, self._timeout_s)
-        except TopicExistsError:
-            return False
+            return topics.create_unless_there(self._admin, self.name, _BROKERS_CHOICE, _SETTINGS, self._timeout_s)
         except EvertableError as error:
             what = f"There is no control topic '{self.name}', and it cannot be created: {error.sentences}"
             raise KafkaUnreachableError(what, "Create it, or set control.enabled to false.") from error
-        log.info("Created the control topic '%s'", self.name)
-        return True
 
     def read_all(self, after: Mapping[int, int]) -> list[ControlMessage]:
         """Reads all present messages from the given offsets on, in the order of ``in_order``.

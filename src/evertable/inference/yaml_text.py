@@ -3,23 +3,40 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-from collections.abc import Iterator
+
+import yaml
 
 from evertable.config import names
 from evertable.inference.columns import Sample
 from evertable.inference.key import Key
 
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_WORDS = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}  # YAML reads these as booleans or null
 _LONGEST_APP = 80
 _VERSION = re.compile(r"[._-]?v?\d+$")
 
 
 def config_yaml(servers: str, left: Sample, right: Sample, key: Key) -> str:
     """Returns the text of an ``evertable.yaml`` with all doubts at its top."""
-    return "\n".join(_lines(servers, left, right, key)) + "\n"
+    doubts = (*left.doubts, *right.doubts, *key.doubts)
+    samples = f"{len(left.rows)} records of {left.topic} and {len(right.rows)} of {right.topic}"
+    head = [
+        f"Inferred by evertable init from {samples}.",
+        "Review it, then run: evertable check, evertable serve",
+        *(["Unsure:"] if doubts else []),
+        *(f"  {doubt}" for doubt in doubts),
+        "app: one name for each Evertable on this Kafka. join: inner, left, natural or asof.",
+    ]
+    sources = zip(source_names(left.topic, right.topic), (left, right), (key.left, key.right), strict=True)
+    config = {
+        "app": app_name(left.topic, right.topic),
+        "kafka": {"bootstrap.servers": servers},
+        "sources": {
+            name: {"topic": sample.topic, "key": column, "columns": sample.columns} for name, sample, column in sources
+        },
+        "join": {"type": "left"},
+    }
+    text = yaml.safe_dump(config, sort_keys=False, allow_unicode=True, width=1000)
+    return "".join(f"# {line}\n" for line in head) + "\n" + text
 
 
 def source_names(left: str, right: str) -> tuple[str, str]:
@@ -37,37 +54,9 @@ def app_name(left: str, right: str) -> str:
     return f"{joined[: _LONGEST_APP - len(digest) - 1]}-{digest}"
 
 
-def _lines(servers: str, left: Sample, right: Sample, key: Key) -> Iterator[str]:
-    samples = f"{len(left.rows)} records of {left.topic} and {len(right.rows)} of {right.topic}"
-    yield f"# Inferred by evertable init from {samples}."
-    yield "# Review it, then run: evertable check, evertable serve"
-    doubts = (*left.doubts, *right.doubts, *key.doubts)
-    if doubts:
-        yield "# Unsure:"
-        yield from (f"#   {doubt}" for doubt in doubts)
-    yield ""
-    yield f"app: {json.dumps(app_name(left.topic, right.topic))}   # one name for each Evertable on this Kafka"
-    yield f"kafka: {{bootstrap.servers: {json.dumps(servers)}}}"
-    yield "sources:"
-    for name, sample, column in zip(
-        source_names(left.topic, right.topic), (left, right), (key.left, key.right), strict=True
-    ):
-        yield f"  {name}:"
-        yield f"    topic: {_scalar(sample.topic)}"
-        yield f"    key: {_scalar(column)}"
-        yield "    columns:"
-        yield from (f"      {_scalar(field)}: {type_}" for field, type_ in sample.columns.items())
-    yield "join: {type: left}   # or inner, natural, asof"
-
-
 def _source_name(topic: str) -> str:
     name = re.sub(r"[^A-Za-z0-9]+", "_", _VERSION.sub("", topic)).strip("_")
     try:
         return names.source(name)
     except ValueError:
         return ""
-
-
-def _scalar(text: str) -> str:
-    plain = _PLAIN.fullmatch(text) and text.lower() not in _WORDS
-    return text if plain else json.dumps(text, ensure_ascii=False)

@@ -54,6 +54,11 @@ class GrouplessConsumer:
         """Returns the next record or error; None if there is none within ``timeout_s``."""
         return self._pending.popleft() if self._pending else self.kafka.poll(timeout_s)
 
+    def poll_batch(self, timeout_s: float, most: int) -> list[Message]:
+        """Returns the records and errors that have arrived; waits up to ``timeout_s`` if there are none."""
+        first = self.poll(timeout_s)
+        return [] if first is None else [first, *self.kafka.consume(most - 1, 0)]
+
     def partitions(self, topic: str, timeout_s: float, grace_s: float = 0.0) -> list[int]:
         """Returns the topic's partitions; TopicNotFoundError if it is missing for ``grace_s``. Never creates it."""
         deadline = time.monotonic() + grace_s

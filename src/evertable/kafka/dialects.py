@@ -91,12 +91,12 @@ class Dialects:
             username, password = (self.given.get(name, "") for name in names)
             self.java["sasl.jaas.config"] = jaas.line(module, {"username": username, "password": password})
         elif "sasl.username" not in self.given:
-            login = jaas.parse(text)
-            if login is None or login.module != module or not {"username", "password"} <= {*login.options}:
+            found, options = jaas.parse(text)
+            if found != module or not {"username", "password"} <= options.keys():
                 wanted = f"{module} with username and password"
                 self.refuse("sasl.jaas.config", f"must be of {wanted}; or use sasl.username and sasl.password instead")
             else:
-                self.librdkafka |= {name: login.options[name.removeprefix("sasl.")] for name in names}
+                self.librdkafka |= {name: options[name.removeprefix("sasl.")] for name in names}
 
     def _trust(self) -> None:
         """Derives the authorities that one client trusts from those of the other."""

@@ -41,10 +41,6 @@ class ErrorKind(Enum):
     """A right is missing."""
     OTHER = auto()
 
-    @property
-    def is_access_denied(self) -> bool:
-        return self in (ErrorKind.UNAUTHENTICATED, ErrorKind.UNAUTHORIZED)
-
     @classmethod
     def of(cls, error: KafkaError) -> ErrorKind:
         default = cls.TRANSIENT if error.retriable() else cls.OTHER

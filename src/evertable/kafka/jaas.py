@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 PLAIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
@@ -18,26 +17,17 @@ _CONTROL = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v
 _ESCAPED = re.compile(r"\\([0-3]?[0-7]{1,2}|.)", re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Login:
-    """A login module and its options, which may be secret."""
-
-    module: str
-    options: Mapping[str, str] = field(repr=False)
-
-
 def line(module: str, options: Mapping[str, str]) -> str:
     """Returns the line for a module and its options; any characters are allowed in their values."""
     return f"{module} required{''.join(f' {name}={_quoted(text)}' for name, text in options.items())};"
 
 
-def parse(text: str) -> Login | None:
-    """Returns the module and the options in a line; None if it is not a login module's line."""
+def parse(text: str) -> tuple[str, dict[str, str]]:
+    """Returns the module and the options in a line; an empty module if it is not a login module's line."""
     begin = _MODULE.match(text)
     if begin is None:
-        return None
-    options = {match[1]: _unquoted(match[2]) for match in _OPTION.finditer(text, begin.end())}
-    return Login(begin[1], options)
+        return "", {}
+    return begin[1], {match[1]: _unquoted(match[2]) for match in _OPTION.finditer(text, begin.end())}
 
 
 def _quoted(text: str) -> str:

@@ -81,11 +81,11 @@ def _options(dialects: Dialects) -> dict[str, str]:
     """Returns the options in the line for Java, if there is one."""
     if "sasl.jaas.config" not in dialects.given:
         return {}
-    login = jaas.parse(dialects.given["sasl.jaas.config"])
-    if login is None or login.module != OAUTH_MODULE:
+    module, options = jaas.parse(dialects.given["sasl.jaas.config"])
+    if module != OAUTH_MODULE:
         dialects.refuse("sasl.jaas.config", f"must be of {OAUTH_MODULE} with sasl.mechanism {MECHANISM}")
         return {}
-    return dict(login.options)
+    return options
 
 
 def _extensions(dialects: Dialects) -> dict[str, str]:

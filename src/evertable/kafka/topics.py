@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +21,8 @@ TIMEOUT_S = 30.0
 
 _NO_ID = str(Uuid(0, 0))  # from brokers older than 2.8
 _POLL_S = 0.02
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,16 @@ def create(
             raise NotEnoughBrokersError(topic, replication, error.str()) from problem
         raise admin.explain(problem, topic, "Create") from problem
     await_partitions(admin, topic, partitions, timeout_s)
+
+
+def create_unless_there(
+    admin: Admin, topic: str, replication: int, settings: Mapping[str, str], timeout_s: float
+) -> Topic:
+    """Creates a topic with one partition, unless somebody else does so at the same time, and returns it."""
+    with suppress(TopicExistsError):
+        create(admin, topic, 1, replication, settings, timeout_s)
+        log.info("Created the topic '%s'", topic)
+    return find(admin, topic, timeout_s=timeout_s, grace_s=max(GRACE_S, timeout_s))
 
 
 def delete(admin: Admin, topic: str, timeout_s: float = TIMEOUT_S) -> None:

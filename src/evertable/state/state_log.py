@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 from confluent_kafka import (
@@ -23,18 +21,14 @@ from evertable.errors import (
     EvertableError,
     KafkaUnreachableError,
     StateFormatError,
-    TopicExistsError,
     TopicNotFoundError,
 )
 from evertable.kafka import topics
 from evertable.kafka.admin import Admin
-from evertable.kafka.consumer import GRACE_S, GrouplessConsumer, place
+from evertable.kafka.consumer import GrouplessConsumer, place
 from evertable.kafka.errors import QUIET, ConnectionErrors, is_transient
-from evertable.kafka.topics import Topic
 from evertable.shutdown import Shutdown
 from evertable.state.records import StoredRecord
-
-log = logging.getLogger(__name__)
 
 SETTINGS = {
     "cleanup.policy": "compact",
@@ -56,6 +50,7 @@ _WRITING = {"acks": "all", "linger.ms": 0, "reconnect.backoff.max.ms": 1_000}
 TRANSACTION_MS = 10_000
 """After this time the broker aborts a transaction that was not ended."""
 _LEAST_S = 0.5
+_BATCH = 10_000
 _ASK_S = 5.0
 """The timeout of requests that a reachable broker answers at once."""
 
@@ -84,7 +79,8 @@ class StateLog:
         try:
             found = topics.find(admin, self.topic, timeout_s=self._left(min(_ASK_S, self._timeout_s)))
         except TopicNotFoundError:
-            found = self._create(admin)
+            timeout_s = self._left(self._timeout_s)
+            found = topics.create_unless_there(admin, self.topic, self._replication, SETTINGS, timeout_s)
         if found.partitions != (0,):
             raise StateFormatError(
                 f"The state topic '{self.topic}' has {len(found.partitions)} partitions instead of one.",
@@ -140,13 +136,6 @@ class StateLog:
         """Returns how long a call may take during a shutdown; never zero, so that quick calls are still made."""
         return max(_LEAST_S, self.shutdown.left(most_s))
 
-    def _create(self, admin: Admin) -> Topic:
-        timeout_s = self._left(self._timeout_s)
-        with suppress(TopicExistsError):  # another server that starts at the same time may have created it
-            topics.create(admin, self.topic, 1, self._replication, SETTINGS, timeout_s)
-            log.info("Created the state topic '%s'", self.topic)
-        return topics.find(admin, self.topic, timeout_s=timeout_s, grace_s=max(GRACE_S, timeout_s))
-
 
 class StateReader:
     """Reads the state topic's committed records in order."""
@@ -178,8 +167,7 @@ class StateReader:
 
     def poll(self, timeout_s: float) -> Iterator[StoredRecord]:
         """Reads the records that arrive within ``timeout_s``."""
-        first = self._consumer.kafka.poll(timeout_s)
-        for message in [] if first is None else [first, *self._consumer.kafka.consume(10_000, 0)]:
+        for message in self._consumer.poll_batch(timeout_s, _BATCH):
             error = message.error()
             if error is None:
                 self.next = place(message)[1] + 1

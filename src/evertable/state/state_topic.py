@@ -229,7 +229,8 @@ class StateTopic:
             except KafkaException as problem:
                 error: KafkaError = problem.args[0]
                 self._producer = None  # the next one's initialisation aborts what this one left open
-                if ErrorKind.of(error).is_access_denied or self._left(deadline) <= _RETRY_S:
+                is_denied = ErrorKind.of(error) in (ErrorKind.UNAUTHENTICATED, ErrorKind.UNAUTHORIZED)
+                if is_denied or self._left(deadline) <= _RETRY_S:
                     raise self._log.error(error) from problem
                 log.debug("state_write_retried", error=error.str())
             except KafkaUnreachableError:

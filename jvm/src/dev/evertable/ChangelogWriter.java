@@ -9,7 +9,6 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.PartitionInfo;
-import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.spark.sql.ForeachWriter;
 import org.apache.spark.sql.Row;
 
@@ -67,7 +66,7 @@ public final class ChangelogWriter extends ForeachWriter<Row> {
 
     Output(String topic, Map<String, Object> kafka) {
       this.topic = topic;
-      producer = new KafkaProducer<>(kafka, new ByteArraySerializer(), new ByteArraySerializer());
+      producer = Clients.producer(kafka);
     }
 
     void write(byte[] message) {

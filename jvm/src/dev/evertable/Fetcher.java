@@ -17,7 +17,6 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.InterruptException;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.errors.WakeupException;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
  * Consumes partitions of one Kafka cluster on a thread of its own, ahead of the reader and also between two epochs.
@@ -69,16 +68,8 @@ final class Fetcher implements Runnable {
     thread.interrupt();
   }
 
-  static KafkaConsumer<byte[], byte[]> consumer(Map<String, Object> properties) {
-    Map<String, Object> own = new HashMap<>(properties);
-    own.remove("group.id"); // partitions are assigned, and offsets are in the checkpoint
-    own.put("enable.auto.commit", "false");
-    own.put("auto.offset.reset", "none"); // lost records are an error
-    return new KafkaConsumer<>(own, new ByteArrayDeserializer(), new ByteArrayDeserializer());
-  }
-
   @Override public void run() {
-    try (KafkaConsumer<byte[], byte[]> consumer = consumer(properties)) {
+    try (KafkaConsumer<byte[], byte[]> consumer = Clients.consumer(properties)) {
       try {
         fetch(consumer);
       } finally {

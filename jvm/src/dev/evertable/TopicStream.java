@@ -91,7 +91,7 @@ final class TopicStream implements MicroBatchStream, SupportsAdmissionControl, S
     TreeMap<SourcePartition, Position> from = ((Offsets) start).positions, ends = new TreeMap<>();
     for (int source = 0; source < plan.topics.length; source++) {
       int number = source;
-      KafkaConsumer<byte[], byte[]> consumer = consumers.computeIfAbsent(plan.kafka[source], Fetcher::consumer);
+      KafkaConsumer<byte[], byte[]> consumer = consumers.computeIfAbsent(plan.kafka[source], Clients::consumer);
       List<PartitionInfo> partitions = consumer.partitionsFor(plan.topics[source], TIMEOUT);
       List<TopicPartition> topic = partitions.stream().map(each -> new TopicPartition(each.topic(), each.partition())).toList();
       consumer.endOffsets(topic, TIMEOUT).forEach((at, end) -> ends.put(new SourcePartition(number, at.partition()), new Position(end)));

@@ -94,7 +94,7 @@ def _print(overview: Overview, console: Console) -> None:
 
 def _drawing(overview: Overview, problem: str = "") -> RenderableType:
     from rich.console import Group
-    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.progress_bar import ProgressBar
     from rich.table import Table
     from rich.text import Text
 
@@ -104,14 +104,8 @@ def _drawing(overview: Overview, problem: str = "") -> RenderableType:
         table.add_row(Text(label, style="bold"), Text(text, style=colour))
     parts: list[RenderableType] = [table]
     if overview.building:
-        bar = Progress(TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.fields[done]}"))
-        bar.add_task(
-            overview.building,
-            total=None if overview.fraction is None else 1_000,
-            completed=round((overview.fraction or 0) * 1_000),
-            done=overview.percentage,
-        )
-        parts.append(bar.get_renderable())
+        unknown = overview.fraction is None
+        parts += [Text(overview.progress), ProgressBar(total=1, completed=overview.fraction or 0, pulse=unknown)]
     if problem:
         parts.append(Text(problem, style="yellow"))
     return Group(*parts)
