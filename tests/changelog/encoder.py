@@ -92,6 +92,16 @@ class Encoder:
         text = reason.encode()
         return _header(RecordKind.REJECT, of, mode, len(text)) + text + (raw or b"")[:MAX_RAW]
 
+    def quarantined_row(self, of: SourceRef, values: Sequence[Any]) -> bytes:
+        """Encodes a row whose key has too many matches."""
+        row = self.row(of, values)
+        return row[:3] + bytes([MatchMode.QUARANTINED]) + row[4:]
+
+    def quarantine(self, key: bytes, side: Side, ids: Sequence[int]) -> bytes:
+        """Encodes rows of a key that has too many matches."""
+        head = _HEADER.pack(VERSION, RecordKind.QUARANTINE, side, 0, len(ids), 0, 0, 0)
+        return head + struct.pack("<I", len(key)) + key + b"".join(struct.pack("<q", each) for each in ids)
+
     def barrier(self, ends: Mapping[SourcePartition, int], channel: int = 0, channels: int = 1) -> bytes:
         """Encodes a barrier, of a changelog with one partition."""
         entries = (struct.pack("<IIq", side, partition, end) for (side, partition), end in ends.items())

@@ -25,6 +25,9 @@ class Fold:
     pairs: set[tuple[int, int]] = field(default_factory=set)
     candidates: dict[int, tuple[int, int]] = field(default_factory=dict)
     """By row id: the greatest match (timestamp, id) if the join chooses one."""
+    quarantined: tuple[set[int], set[int]] = field(default_factory=lambda: (set(), set()))
+    """For each side, the ids of rows whose matches are hidden."""
+    quarantined_keys: set[bytes] = field(default_factory=set)
 
     def add(self, changes: Changes) -> None:
         for side in Side:
@@ -34,6 +37,9 @@ class Fold:
         for reject in changes.rejects.to_pylist():
             place = reject["side"], reject["partition"], reject["offset"]
             self.rejects[place] = (reject["timestamp"], reject["reason"], reject["raw"])
+        for side in Side:
+            self.quarantined[side].update(changes.quarantined[side].tolist())
+        self.quarantined_keys.update(changes.quarantined_keys)
         for left, right, order_ts in zip(*(column.to_pylist() for column in changes.matches.columns), strict=True):
             self._add_pair(left, right, order_ts)
 
@@ -50,10 +56,17 @@ class Fold:
     def joined(self) -> Joined:
         """The rows of the joined table; matches without their rows are left out."""
         left, right = self.rows
-        chosen = {looking: id_ for looking, (_, id_) in self.candidates.items()}
+        no_left, no_right = self.quarantined
+        own, other_side = (no_left, no_right) if self.join is JoinType.NATURAL else (no_right, no_left)
+        chosen = {
+            looking: id_
+            for looking, (_, id_) in self.candidates.items()
+            if looking not in own and id_ not in other_side
+        }
         match self.join:
             case JoinType.INNER | JoinType.LEFT:
-                pairs = {(one, other) for one, other in self.pairs if one in left and other in right}
+                shown_left, shown_right = left.keys() - no_left, right.keys() - no_right
+                pairs = {(one, other) for one, other in self.pairs if one in shown_left and other in shown_right}
                 alone = left.keys() - {one for one, _ in pairs} if self.join is JoinType.LEFT else set()
                 return frozenset(pairs | {(one, None) for one in alone})
             case JoinType.NATURAL:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.changelog.encoder import row_id
@@ -35,11 +36,34 @@ Joined = frozenset[tuple[int | None, int | None]]
 """Rows of the joined table: a left and a right row id, None where the columns are null."""
 
 
-def join(type_: JoinType, left: Collection[Row], right: Collection[Row]) -> Joined:
-    """Returns the joined table of these rows, which may be in any order."""
+def join(type_: JoinType, left: Collection[Row], right: Collection[Row], max_matches: int | None = None) -> Joined:
+    """Returns the joined table of these rows, which may be in any order.
+
+    Rows of a key with more than ``max_matches`` are shown as if they had no key.
+    """
+    if max_matches is not None:
+        hidden = quarantined(type_, left, right, max_matches)
+        left, right = ([replace(row, key=None) if row.key in hidden else row for row in rows] for rows in (left, right))
     return {JoinType.INNER: inner, JoinType.LEFT: left_, JoinType.NATURAL: natural, JoinType.ASOF: asof}[type_](
         left, right
     )
+
+
+def quarantined(type_: JoinType, left: Collection[Row], right: Collection[Row], max_matches: int) -> set[Any]:
+    """Returns the keys that have too many matches; more rows never make them fewer."""
+    lefts, rights = (Counter(row.key for row in rows if row.key is not None) for rows in (left, right))
+    return {key for key in lefts | rights if most_matches(type_, lefts[key], rights[key]) > max_matches}
+
+
+def most_matches(type_: JoinType, left: int, right: int) -> int:
+    """Returns how many matches a key with so many rows on each side has at most."""
+    match type_:
+        case JoinType.NATURAL:
+            return left
+        case JoinType.ASOF:
+            return right
+        case _:
+            return left * right
 
 
 def inner(left: Collection[Row], right: Collection[Row]) -> Joined:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from tests.changelog.encoder import Encoder, Match, SourceRef, row_id
+from tests.reference.joins import most_matches
 from tests.reference.outcome import Placed
 from tests.reference.records import Reject, SourceRecord, meaning
 
@@ -24,11 +25,15 @@ class Member(NamedTuple):
 class ModelOperator:
     """Writes each row with the earlier rows that it matches, at most ``chunk`` of them in one record."""
 
-    def __init__(self, schema: ChangelogSchema, keys: tuple[str, str], chunk: int = 2) -> None:
+    def __init__(
+        self, schema: ChangelogSchema, keys: tuple[str, str], chunk: int = 2, max_matches: int | None = None
+    ) -> None:
         self._schema = schema
         self._encoder = Encoder(schema)
         self._keys = keys
         self._chunk = chunk
+        self._max_matches = max_matches
+        self._quarantined: set[Any] = set()
         self._members: dict[Any, tuple[list[Member], list[Member]]] = defaultdict(lambda: ([], []))
 
     def run(self, records: Iterable[Placed]) -> list[bytes]:
@@ -44,9 +49,20 @@ class ModelOperator:
         key = values[[column.name for column in columns].index(self._keys[side])]
         row = Member(record.timestamp, row_id(record.partition, record.offset))
         matches: list[Member] = []
-        if key is not None:
-            matches = self._matches(side, row, *self._members[key])
-            self._members[key][side].append(row)
+        if key is not None and key not in self._quarantined:
+            members = self._members[key]
+            matches = self._matches(side, row, *members)
+            members[side].append(row)
+            most = most_matches(self._schema.join, *map(len, members))
+            if self._max_matches is not None and most > self._max_matches:
+                self._quarantined.add(key)
+                for at in Side:
+                    for start in range(0, len(members[at]), self._chunk):
+                        ids = [member.id for member in members[at][start : start + self._chunk]]
+                        yield self._encoder.quarantine(str(key).encode(), at, ids)
+        if key in self._quarantined:
+            yield self._encoder.quarantined_row(of, values)
+            return
         yield from self._encoder.row_in_chunks(of, values, (Match(m.id, m.timestamp) for m in matches), self._chunk)
 
     def _matches(self, side: Side, row: Member, left: list[Member], right: list[Member]) -> list[Member]:

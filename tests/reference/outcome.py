@@ -31,6 +31,7 @@ def expected(
     columns: tuple[Sequence[Column], Sequence[Column]],
     keys: tuple[str, str],
     records: Iterable[Placed],
+    max_matches: int | None = None,
 ) -> Outcome:
     """Returns the expected outcome of these records, which may be in any order."""
     sides: tuple[list[Row], list[Row]] = ([], [])
@@ -43,7 +44,7 @@ def expected(
             key = values[[column.name for column in columns[side]].index(keys[side])]
             sides[side].append(Row(record.partition, record.offset, record.timestamp, key, values))
     left, right = ({row.id: (row.timestamp, *row.values) for row in rows} for rows in sides)
-    return Outcome((left, right), rejects, join(type_, *sides))
+    return Outcome((left, right), rejects, join(type_, *sides, max_matches))
 
 
 def outcome_of(fold: Fold) -> Outcome:

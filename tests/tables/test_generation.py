@@ -9,9 +9,10 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.reference.fold import fold
 from tests.reference.histories import COLUMNS, KEY, History, packed, placed, sampled
 from tests.reference.operator import ModelOperator
-from tests.reference.outcome import expected
+from tests.reference.outcome import expected, outcome_of
 from tests.tables.contents import INPUTS, joined_rows, rows_of
 
 from evertable.changelog.changes import Changes
@@ -26,10 +27,14 @@ KEYS = (KEY, KEY)
 HISTORIES = 1_000
 
 
-def written(schema: ChangelogSchema, history: History, random: Random) -> list[bytes]:
+def written(schema: ChangelogSchema, history: History, random: Random, max_matches: int | None = None) -> list[bytes]:
     """Returns what an operator wrote that processed the records in two orders, shuffled and with repeats."""
     records = placed(history)
-    lines = [line for _ in range(2) for line in ModelOperator(schema, KEYS).run(random.sample(records, len(records)))]
+    lines = [
+        line
+        for _ in range(2)
+        for line in ModelOperator(schema, KEYS, max_matches=max_matches).run(random.sample(records, len(records)))
+    ]
     return random.sample(lines, len(lines)) + (random.choices(lines, k=5) if lines else [])
 
 
@@ -75,6 +80,30 @@ def test_any_order_and_any_repeats_give_the_reference(join: JoinType) -> None:
         }
         assert sum(tables.rejects_by_source.values()) == len(should.rejects)
         assert sum(map(len, tables._waiting)) == 0
+
+
+@pytest.mark.parametrize("join", JoinType)
+def test_matches_of_keys_that_have_too_many_are_hidden(join: JoinType) -> None:
+    """Also those that were written before that was found, in an order in which it was found later, and again."""
+    schema = ChangelogSchema(*COLUMNS, join)
+    decoder, random, hidden = Decoder(schema), Random(join.value), 0
+    for history in sampled(HISTORIES, number=17):
+        most = random.randint(1, 6)
+        should = expected(join, COLUMNS, KEYS, placed(history), most)
+        reasons: list[str] = []
+        tables = GenerationTables(*INPUTS, join, on_quarantine=reasons.extend)
+        lines, size = written(schema, history, random, most), random.randint(1, 12)
+        for at in range(0, len(lines), size):
+            before, held = rows_of(tables.joined), tables.joined
+            tables.fold(decoder.decode(lines[at : at + size]))
+            assert len(rows_of(held)) >= len(before)  # whoever still shows it sees no row disappear
+        assert Counter(rows_of(tables.joined)) == joined_rows(join, should)
+        assert should == outcome_of(fold(join, [decoder.decode(lines)]))
+        assert len(set(reasons)) == len(reasons)
+        letters = [row[5] for row in rows_of(tables.dead_letters) if row[5].startswith("TOO_MANY_MATCHES")]
+        assert sorted(letters) == sorted(reasons)
+        hidden += len(reasons)
+    assert hidden > HISTORIES / 10
 
 
 @pytest.mark.parametrize("join", JoinType)

@@ -24,7 +24,7 @@ MAX_BYTES = 2**31 - 1
 """The maximum size of a block: Arrow's strings have 32-bit offsets."""
 
 _BATCH = int(RecordKind.BATCH)
-_ABOUT_NO_RECORD = (RecordKind.BATCH, RecordKind.BARRIER)
+_ABOUT_NO_RECORD = (RecordKind.BATCH, RecordKind.BARRIER, RecordKind.QUARANTINE)
 _END = np.dtype("<u4")
 
 Array = npt.NDArray[Any]

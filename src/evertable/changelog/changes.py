@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 
+from evertable.changelog.ids import Ints
 from evertable.changelog.schema import SourcePartition
 
 MATCHES = pa.schema([(name, pa.int64()) for name in ("left", "right", "order_ts")])
@@ -21,6 +23,7 @@ REJECTS = pa.schema(
     ]
 )
 NO_MATCHES = pa.RecordBatch.from_pylist([], MATCHES)
+NO_IDS: Ints = np.empty(0, np.int64)
 NO_REJECTS = pa.RecordBatch.from_pylist([], REJECTS)
 
 
@@ -54,3 +57,7 @@ class Changes:
     records: int
     """The number of changelog records that were decoded."""
     barriers: tuple[Barrier, ...] = ()
+    quarantined: tuple[Ints, Ints] = (NO_IDS, NO_IDS)
+    """For each side, ids of rows whose key has too many matches: its matches are hidden, also those written before."""
+    quarantined_keys: tuple[bytes, ...] = ()
+    """Such keys, as the engine compares them (at most 1,000 bytes of each)."""

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from evertable.changelog.block import Array, Block, Origin, records_of, require_version
-from evertable.changelog.changes import MATCHES, NO_MATCHES, NO_REJECTS, REJECTS, Barrier, Changes
+from evertable.changelog.changes import MATCHES, NO_IDS, NO_MATCHES, NO_REJECTS, REJECTS, Barrier, Changes
 from evertable.changelog.ids import Ints, has_row_id, row_ids
 from evertable.changelog.rows import decode_rows
 from evertable.changelog.schema import (
@@ -24,12 +24,15 @@ from evertable.changelog.schema import (
 )
 
 _LONG = np.dtype("<i8")
+_KEY = np.dtype("<u4")
+"""The length of a quarantined key."""
 
 # numpy compares plain numbers much faster than members of an enum
 _ROW, _MATCHES, _REJECT = int(RecordKind.ROW), int(RecordKind.MATCHES), int(RecordKind.REJECT)
-_BARRIER = int(RecordKind.BARRIER)
+_BARRIER, _QUARANTINE = int(RecordKind.BARRIER), int(RecordKind.QUARANTINE)
 _LEFT = int(Side.LEFT)
 _NONE_MODE, _TIMED = int(MatchMode.NONE), int(MatchMode.IDS_WITH_TIMES)
+_QUARANTINED = int(MatchMode.QUARANTINED)
 _TOMBSTONE = int(RejectMode.TOMBSTONE)
 
 
@@ -60,16 +63,19 @@ class Decoder:
         matches = self._matches(block, np.flatnonzero(is_row | (kind == _MATCHES)), tails)
         rejects = _rejects(block, np.flatnonzero(is_reject))
         barriers = tuple(_barrier(block, int(i)) for i in np.flatnonzero(kind == _BARRIER))
-        return Changes((left, right), matches, rejects, len(block.starts), barriers)
+        keys, quarantined = _quarantined(block, header)
+        return Changes((left, right), matches, rejects, len(block.starts), barriers, quarantined, keys)
 
     def _check(self, block: Block, header: Array) -> None:
         kind, side, mode = header["kind"], header["side"], header["mode"]
         partition, offset = header["partition"], header["offset"]
         require_version(block, header)
-        block.require(((kind >= 1) & (kind <= 3)) | (kind == _BARRIER), lambda i: f"has the unknown kind {kind[i]}")
+        is_known_kind = ((kind >= 1) & (kind <= 3)) | (kind == _BARRIER) | (kind == _QUARANTINE)
+        block.require(is_known_kind, lambda i: f"has the unknown kind {kind[i]}")
         block.require(side <= 1, lambda i: f"has the unknown side {side[i]}")
         is_reject = kind == _REJECT
-        is_known = np.where(is_reject, mode <= 1, (mode == _NONE_MODE) | (mode == self._match_modes[side]))
+        is_match_mode = (mode == _NONE_MODE) | (mode == self._match_modes[side])
+        is_known = np.where(is_reject, mode <= 1, is_match_mode | ((kind == _ROW) & (mode == _QUARANTINED)))
         block.require(
             is_known, lambda i: f"has mode {mode[i]}, which its kind and side do not have in {self.schema.join} joins"
         )
@@ -82,7 +88,8 @@ class Decoder:
         counts, timed = header["count"].astype(np.int64), header["mode"] == _TIMED
         width, room = np.where(timed, 16, 8), block.ends[records] - begins
         block.require(
-            (counts * width == room) & ((header["mode"] != _NONE_MODE) | (counts == 0)),
+            (counts * width == room)
+            & (((header["mode"] != _NONE_MODE) & (header["mode"] != _QUARANTINED)) | (counts == 0)),
             lambda i: f"has {room[i]} bytes for {counts[i]} matches in mode {header['mode'][i]}",
             at=records,
         )
@@ -120,6 +127,39 @@ def _barrier(block: Block, record: int) -> Barrier:
         int(channel["buckets"]) * int(channel["partitions"]),
         {(Side(int(each["side"])), int(each["partition"])): int(each["end"]) for each in ends},
     )
+
+
+def _quarantined(block: Block, header: Array) -> tuple[tuple[bytes, ...], tuple[Ints, Ints]]:
+    """Returns the keys that have too many matches, and the ids of their rows, of both sides."""
+    kind, side = header["kind"], header["side"]
+    rows = np.flatnonzero((kind == _ROW) & (header["mode"] == _QUARANTINED))
+    facts = np.flatnonzero(kind == _QUARANTINE)
+    if not len(rows) and not len(facts):
+        return (), (NO_IDS, NO_IDS)
+    keys: dict[bytes, None] = {}
+    found: tuple[list[Ints], list[Ints]] = ([], [])
+    for at in Side:
+        own = header[rows[side[rows] == int(at)]]
+        found[at].append(row_ids(own["partition"], own["offset"]))
+    for record in facts:
+        key, ids = _quarantine(block, int(record))
+        keys[key] = None
+        found[int(side[record])].append(ids)
+    left, right = (np.concatenate(each) for each in found)
+    return tuple(keys), (left, right)
+
+
+def _quarantine(block: Block, record: int) -> tuple[bytes, Ints]:
+    at, start, end = np.array([record]), int(block.starts[record]), int(block.ends[record])
+    content = memoryview(block.data)[start + HEADER.itemsize : end]
+    count = int(block.gather(block.starts[at], HEADER)["count"][0])
+    named = int.from_bytes(content[: _KEY.itemsize], "little")
+    room = len(content) - _KEY.itemsize - named
+    block.require(np.array([room == count * _LONG.itemsize]), f"has {room} bytes for {count} quarantined rows", at=at)
+    key = bytes(content[_KEY.itemsize : _KEY.itemsize + named])
+    ids: Ints = np.frombuffer(content[_KEY.itemsize + named :], _LONG).astype(np.int64)
+    block.require(np.array([ids.min(initial=0) >= 0]), "quarantines a negative row id", at=at)
+    return key, ids
 
 
 def _rejects(block: Block, records: Ints) -> pa.RecordBatch:

@@ -26,6 +26,7 @@ class RecordKind(IntEnum):
     BATCH = 4
     """Not a record but a message of several records."""
     BARRIER = 5
+    QUARANTINE = 6
 
 
 class Side(IntEnum):
@@ -43,6 +44,8 @@ class MatchMode(IntEnum):
     NONE = 0
     IDS = 1
     IDS_WITH_TIMES = 2
+    QUARANTINED = 3
+    """It lists none, because its key has too many."""
 
 
 class RejectMode(IntEnum):

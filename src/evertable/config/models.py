@@ -136,6 +136,12 @@ class Join(Section):
     type: Annotated[JoinType, parsed(JoinType, JoinType.parse)] = Field(
         default=JoinType.LEFT, description="`inner`, `left`, `natural` or `asof`, in any case"
     )
+    max_matches: int = Field(
+        default=1_000_000,
+        ge=1,
+        le=10**12,
+        description="a key with more matches, such as `UNKNOWN`, is [quarantined](JOINS.md#keys-with-too-many-matches)",
+    )
     left: str = Field(default="", description="the left source; by default the first one")
     right: str = Field(default="", description="the right source; by default the first other one")
 

@@ -58,7 +58,7 @@ def read(spark: SparkSession, spec: GenerationSpec) -> DataFrame:
 
 def join(spark: SparkSession, packs: DataFrame, spec: GenerationSpec) -> DataFrame:
     """Joins both sides into changelog messages: each row with the ids it matches."""
-    return spark_internals.keyed_join(spark, packs, spec.join.value).toDF("value")
+    return spark_internals.keyed_join(spark, packs, spec.join.value, spec.max_matches).toDF("value")
 
 
 def write(spark: SparkSession, changes: DataFrame, spec: GenerationSpec) -> StreamingQuery:

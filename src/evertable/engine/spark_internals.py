@@ -75,11 +75,11 @@ def causes(query: StreamingQuery, at_most: int = 10) -> list[str]:
     return found
 
 
-def keyed_join(spark: SparkSession, packs: DataFrame, join: str) -> DataFrame:
+def keyed_join(spark: SparkSession, packs: DataFrame, join: str, max_matches: int) -> DataFrame:
     """Applies our join operator to packs of records; the result has one column."""
     from pyspark.sql import DataFrame
 
-    joined = _operator(spark).KeyedJoin.join(packs._jdf, join)
+    joined = _operator(spark).KeyedJoin.join(packs._jdf, join, max_matches)
     return DataFrame(joined.toDF(), spark)
 
 

@@ -44,6 +44,8 @@ class GenerationSpec:
     interval_s: int = 30
     readers: int = 1
     """How many tasks read the topics. With one, and one state partition, the query is a single stage."""
+    max_matches: int = 1_000_000
+    """A key with more matches is quarantined."""
     is_eager: bool = False
     """Whether the first epoch ends at once, because the generation is shown before its backlog is read."""
     throttled_until_ms: int = 0

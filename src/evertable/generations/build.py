@@ -133,6 +133,7 @@ def _built(
         trigger=config.engine.trigger.value,
         interval_s=config.engine.interval_s,
         readers=config.engine.readers,
+        max_matches=config.join.max_matches,
         is_eager=is_eager,
         throttled_until_ms=round((time.time() + throttle_s) * 1000) if throttle_s else 0,
     )

@@ -46,6 +46,14 @@ class Warm:
 
 
 @dataclass(frozen=True)
+class Quarantined:
+    """Keys of a generation have too many matches, which have disappeared from its joined table: it is another one."""
+
+    generation: int
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Broken:
     """A generation cannot continue."""
 
@@ -66,6 +74,6 @@ class Stop:
     failure: Exception | None = None
 
 
-OrchestratorEvent = Message | Checked | Built | Warm | Broken | Ended | EngineEvent | WatchEvent | Stop
+OrchestratorEvent = Message | Checked | Built | Warm | Quarantined | Broken | Ended | EngineEvent | WatchEvent | Stop
 EventQueue = queue.SimpleQueue[OrchestratorEvent]
 """Hands events to the orchestrator, in order. It exists before the orchestrator and all who put events into it."""

@@ -69,6 +69,7 @@ def _layout(config: Config) -> dict[str, str]:
         "join": config.join.type.value,
         "left source": _columns(config.left),
         "right source": _columns(config.right),
+        "max_matches": str(config.join.max_matches),
         "max_ahead_s": f"{config.left.max_ahead_s}, {config.right.max_ahead_s}",
         "trigger": config.engine.trigger.value,
         "changelog format": str(VERSION),

@@ -29,6 +29,7 @@ from evertable.generations.events import (
     EventQueue,
     Message,
     OrchestratorEvent,
+    Quarantined,
     Stop,
     Warm,
 )
@@ -187,6 +188,8 @@ class Orchestrator:
                 self._take_built(number, error)
             case Warm(number):
                 self._publish_if_sound(number)
+            case Quarantined(number, reasons):
+                self._show_without_quarantined(number, reasons)
             case Broken(number, reason):
                 self._break(number, reason)
             case Ended(number, error):
@@ -226,6 +229,15 @@ class Orchestrator:
                 self._report("WARN", f"Spark ended and is started again: {reason}")
                 for running in self._running.values():
                     running.query_failed(reason)
+
+    def _show_without_quarantined(self, number: int, reasons: Sequence[str]) -> None:
+        """Flips the names to the new joined table of a live generation."""
+        for reason in reasons:
+            self._report("WARN", f"Generation {number}: {reason}; its rows are shown without matches")
+        if (live := self._life.live) is not None and live.number == number:
+            self._publication += 1
+            self._ports.state_writer.write(Numbers(max(self._life.generations), self._publication))
+            self._ports.publish(number, self._running[number].public_tables, self._display.show_status)
 
     def _break(self, number: int, reason: str) -> None:
         if number in self._life.generations:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from evertable.engine.protocol import EpochCommitted, Started
 from evertable.errors import EvertableError, NotEnoughMemoryError, TopicRecreatedError
 from evertable.generations.build import Build, StartOffsets, build, resume
 from evertable.generations.context import GenerationContext
-from evertable.generations.events import Broken, Warm
+from evertable.generations.events import Broken, Quarantined, Warm
 from evertable.generations.feed import Feed
 from evertable.generations.identity import change_of, identity_of, topic_ids
 from evertable.generations.retrying import retried
@@ -102,7 +102,7 @@ class RunningGeneration:
         self.identity, self.built, resume_check = prepared
         self.feed = Feed(
             self.built.reader(config),
-            GenerationTables(config.left, config.right, self.wiring.join, context.ring),
+            GenerationTables(config.left, config.right, self.wiring.join, context.ring, self._report_quarantine),
             self.built.backlog,
             on_caught_up=partial(self._recheck_topics, config),
             on_failure=self._fail,
@@ -163,6 +163,9 @@ class RunningGeneration:
         elif not self._given_up.is_set():
             self.is_warm = True
             self.context.post(Warm(self.number))
+
+    def _report_quarantine(self, reasons: Sequence[str]) -> None:
+        self.context.post(Quarantined(self.number, tuple(reasons)))
 
     def _fail(self, error: Exception) -> None:
         self.context.post(Broken(self.number, str(error)))

@@ -36,6 +36,12 @@ class JoinedTable(Table):
         self._origins = origins
         self._sources = sources
 
+    def with_index(self, index: JoinedIndex, version: int) -> JoinedTable:
+        """Returns the same table with other rows."""
+        table = JoinedTable(self.columns, self._origins, self._sources, index)
+        table.version = version
+        return table
+
     @property
     def extent(self) -> Extent:
         with self.lock:

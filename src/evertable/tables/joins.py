@@ -68,6 +68,10 @@ class JoinedIndex(ABC):
         """Adds new rows of one side, in these slots of their source."""
 
     @abstractmethod
+    def without(self, hidden: tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]], version: int) -> JoinedIndex:
+        """Returns an index without the matches of these rows, by slot of each side; it stays as it is."""
+
+    @abstractmethod
     def add_matches(self, slots: tuple[Ints, Ints], matches: Matches, version: int) -> bool:
         """Adds matches of the rows in these slots of both sources; returns whether anything changed."""
 
@@ -92,6 +96,14 @@ class InnerJoin(JoinedIndex):
         left, right = self._fresh(*slots)
         self._append(left, right, version)
         return bool(len(left))
+
+    def without(self, hidden: tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]], version: int) -> JoinedIndex:
+        left, right = (places.astype(np.int64) for places in self.sides())
+        kept = (right != NONE) & ~hidden[Side.LEFT][left] & ~hidden[Side.RIGHT][right]
+        other = type(self)()
+        other.add_rows(Side.LEFT, 0, len(hidden[Side.LEFT]), version)
+        other.add_matches((left[kept], right[kept]), np.empty((3, 0), np.int64), version)
+        return other
 
     def _append(self, left: Ints, right: Ints, version: int) -> None:
         self._left.append(left)
@@ -159,6 +171,16 @@ class _BestMatch(JoinedIndex):
             self._chosen_ts.extend(end - start, 0)
             self._chosen_id.extend(end - start, 0)
             self._written.extend(end - start, version)
+
+    def without(self, hidden: tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]], version: int) -> JoinedIndex:
+        other = type(self)()
+        other.add_rows(self.owner, 0, len(self), version)
+        shown = self._chosen.values
+        kept = np.flatnonzero((shown != NONE) & ~hidden[self.owner] & ~hidden[1 - self.owner][shown])
+        for mine, values in ((other._chosen, shown), (other._chosen_ts, self._chosen_ts.values)):
+            mine.values[kept] = values[kept]
+        other._chosen_id.values[kept] = self._chosen_id.values[kept]
+        return other
 
     def add_matches(self, slots: tuple[Ints, Ints], matches: Matches, version: int) -> bool:
         owners, others = slots[self.owner], slots[1 - self.owner]

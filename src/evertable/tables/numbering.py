@@ -1,4 +1,4 @@
-"""Ints keys 0, 1, 2 … in order of first arrival, a batch at a time."""
+"""Numbers keys 0, 1, 2 … in order of first arrival, a batch at a time."""
 
 from __future__ import annotations
 
@@ -31,6 +31,11 @@ class Numbering:
     @property
     def nbytes(self) -> int:
         return self._keys.nbytes + self._index.nbytes
+
+    @property
+    def keys(self) -> Ints:
+        """All keys, in order of their numbers."""
+        return self._keys.values
 
     def find(self, keys: Ints) -> Ints:
         """Returns the number of each key, -1 for unknown keys."""

@@ -8,10 +8,11 @@ import java.util.Arrays;
 /** The bytes of a changelog record, as docs/CHANGELOG-FORMAT.md lays them out. */
 final class Changelog {
   static final int VERSION = 3;
-  static final int ROW = 1, MATCHES = 2, REJECT = 3, BATCH = 4, BARRIER = 5;
-  static final int NONE = 0, IDS = 1, IDS_WITH_TIMESTAMPS = 2;
+  static final int ROW = 1, MATCHES = 2, REJECT = 3, BATCH = 4, BARRIER = 5, QUARANTINE = 6;
+  static final int NONE = 0, IDS = 1, IDS_WITH_TIMESTAMPS = 2, QUARANTINED = 3;
   static final int HEADER = 28;
   static final int CHANNEL = 16, BARRIER_ENTRY = 16; // of a barrier: bucket and partition, each with their number; then offsets
+  static final int MAX_KEY = 1000; // bytes of a quarantined key
   static final int OFFSET_BITS = 44;
   static final int MAX_PARTITION = 1 << 19;
   static final long MAX_OFFSET = 1L << OFFSET_BITS;
@@ -50,6 +51,24 @@ final class Changelog {
       putLong(record, at + 8, each.getValue().offset());
       at += BARRIER_ENTRY;
     }
+    return record;
+  }
+
+  /** The same row, of a key that is quarantined. */
+  static byte[] quarantined(byte[] row) {
+    byte[] record = row.clone();
+    record[3] = QUARANTINED;
+    return record;
+  }
+
+  /** Says that a key has too many matches, and that these are rows of it. */
+  static byte[] quarantine(byte[] key, int side, long[] ids, int count) {
+    int named = Math.min(key.length, MAX_KEY), at = HEADER + 4 + named;
+    byte[] record = new byte[at + 8 * count];
+    header(record, QUARANTINE, side, 0, count, 0, 0, 0);
+    putInt(record, HEADER, named);
+    System.arraycopy(key, 0, record, HEADER + 4, named);
+    for (int i = 0; i < count; i++) putLong(record, at + 8 * i, ids[i]);
     return record;
   }
 

@@ -15,6 +15,8 @@ enum Join {
       right.add(0, id);
       return Matches.all(left);
     }
+
+    @Override long matches(long left, long right) { return left * right; }
   },
 
   /** The same pairs; a left row without any is the reader's to show. */
@@ -22,6 +24,8 @@ enum Join {
     @Override Matches left(RowSet left, RowSet right, long timestamp, long id) { return INNER.left(left, right, timestamp, id); }
 
     @Override Matches right(RowSet left, RowSet right, long timestamp, long id) { return INNER.right(left, right, timestamp, id); }
+
+    @Override long matches(long left, long right) { return left * right; }
   },
 
   /** Each left row with the newest right row: the right set holds that one alone. */
@@ -37,6 +41,8 @@ enum Join {
       right.replace(timestamp, id);
       return Matches.all(left);
     }
+
+    @Override long matches(long left, long right) { return left; }
   },
 
   /** Each right row with the newest left row that is not younger: a late left row takes over those up to its successor. */
@@ -52,6 +58,8 @@ enum Join {
       right.add(timestamp, id);
       return Matches.one(left.floor(timestamp, Long.MAX_VALUE));
     }
+
+    @Override long matches(long left, long right) { return right; }
   };
 
   final boolean timedLeft, timedRight;
@@ -66,6 +74,9 @@ enum Join {
 
   /** Takes a right row in; returns the left rows that it matches. */
   abstract Matches right(RowSet left, RowSet right, long timestamp, long id);
+
+  /** How many matches a key with so many rows on each side has at most. */
+  abstract long matches(long left, long right);
 
   static Join named(String name) { return valueOf(name.toUpperCase(Locale.ROOT)); }
 }

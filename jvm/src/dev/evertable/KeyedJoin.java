@@ -1,6 +1,8 @@
 package dev.evertable;
 
+import java.util.ArrayDeque;
 import java.util.Arrays;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -29,18 +31,22 @@ public final class KeyedJoin extends StatefulProcessor<Integer, Row, byte[]> {
   private static final int RECORDS = 1; // the column behind the bucket
 
   private final Join join;
+  private final long maxMatches; // a key with more is quarantined
   private transient MapState<byte[], byte[]> members; // of each key its two sets of rows, or the roots of their trees
   private transient MapState<byte[], byte[]> blocks; // the blocks of those trees, by key and number
   private transient long[] words, ahead; // matches of the record to write, and of the one behind it
   private transient Map<Key, Members> known; // those that came lately, as their state is; the one before longest first
   private transient Message message;
 
-  private KeyedJoin(Join join) { this.join = join; }
+  private KeyedJoin(Join join, long maxMatches) {
+    this.join = join;
+    this.maxMatches = maxMatches;
+  }
 
   /** The join of packs (bucket, records) as changelog messages; called by the plan. */
-  public static Dataset<byte[]> join(Dataset<Row> packs, String type) {
+  public static Dataset<byte[]> join(Dataset<Row> packs, String type, long maxMatches) {
     return packs.groupBy("bucket").as(Encoders.INT(), Encoders.row(packs.schema()))
-        .transformWithState(new KeyedJoin(Join.named(type)), TimeMode.None(), OutputMode.Update(), Encoders.BINARY());
+        .transformWithState(new KeyedJoin(Join.named(type), maxMatches), TimeMode.None(), OutputMode.Update(), Encoders.BINARY());
   }
 
   @Override public void init(OutputMode output, TimeMode time) {
@@ -67,6 +73,7 @@ public final class KeyedJoin extends StatefulProcessor<Integer, Row, byte[]> {
     private byte[] row; // that still has to come, null between rows
     private Matches matches;
     private int count; // matches of it that wait in `words`
+    private final Deque<byte[]> facts = new ArrayDeque<>(); // about a key that was quarantined just now
     private byte[] held; // a record that the message before this one did not take
 
     Joining(scala.collection.Iterator<Row> packs) { this.packs = packs; }
@@ -93,6 +100,7 @@ public final class KeyedJoin extends StatefulProcessor<Integer, Row, byte[]> {
 
     /** The pack's next changelog record, null at its end. */
     private byte[] record() {
+      if (!facts.isEmpty()) return facts.poll();
       if (row == null) {
         if (!pack.next()) return null;
         if (pack.key == null) return pack.record; // nothing to match, nothing to remember
@@ -118,9 +126,37 @@ public final class KeyedJoin extends StatefulProcessor<Integer, Row, byte[]> {
       Members of = keys.get(key);
       if (of == null) keys.put(key, of = known.computeIfAbsent(key, KeyedJoin.this::read));
       row = next;
-      long timestamp = Changelog.timestamp(row), id = Changelog.id(row);
-      matches = Changelog.side(row) == 0 ? join.left(of.left, of.right, timestamp, id) : join.right(of.left, of.right, timestamp, id);
+      count = 0;
+      matches = Matches.NONE;
+      if (!of.isQuarantined()) {
+        long timestamp = Changelog.timestamp(row), id = Changelog.id(row);
+        matches = Changelog.side(row) == 0 ? join.left(of.left, of.right, timestamp, id) : join.right(of.left, of.right, timestamp, id);
+        if (join.matches(of.left.count(), of.right.count()) > maxMatches) quarantine(keyBytes, of);
+      }
+      if (of.isQuarantined()) {
+        row = Changelog.quarantined(row);
+        matches = Matches.NONE;
+      }
       count = matches.take(words, MAX_MATCHES);
+    }
+
+    /** Forgets a key's rows, and states which they were: their matches are already in the changelog. */
+    private void quarantine(byte[] key, Members of) {
+      addFacts(key, 0, of.left.all());
+      addFacts(key, 1, of.right.all());
+      of.quarantine();
+    }
+
+    private void addFacts(byte[] key, int side, RowSet.Cursor rows) {
+      int ids = 0;
+      while (rows.next()) {
+        ahead[ids++] = rows.id();
+        if (ids == MAX_MATCHES) {
+          facts.add(Changelog.quarantine(key, side, ahead, ids));
+          ids = 0;
+        }
+      }
+      if (ids > 0) facts.add(Changelog.quarantine(key, side, ahead, ids));
     }
 
     private void save() {
@@ -152,6 +188,8 @@ public final class KeyedJoin extends StatefulProcessor<Integer, Row, byte[]> {
     @Override public byte[] get(long number) { return blocks.getValue(numbered(number)); }
 
     @Override public void put(long number, byte[] block) { blocks.updateValue(numbered(number), block); }
+
+    @Override public void remove(long number) { blocks.removeKey(numbered(number)); }
 
     private byte[] numbered(long number) {
       byte[] bytes = Arrays.copyOf(key, key.length + 8); // the number has one length, so no two of these are alike

@@ -15,9 +15,12 @@ final class RowSet {
     byte[] get(long number);
 
     void put(long number, byte[] block);
+
+    void remove(long number);
   }
 
   static final int INLINE = 32, LEAF = 64, FANOUT = 128;
+  private static final int ROOT = 26; // bytes of a tree in the key's own value
   private static final byte TREE = -1;
   private static final byte[] EMPTY = new byte[0];
 
@@ -27,7 +30,7 @@ final class RowSet {
   private byte[] inline = EMPTY;
   private boolean tree;
   private int height; // 0 where the root is a leaf
-  private long root, next;
+  private long root, next, count; // of a tree
   private boolean changed;
 
   RowSet(Blocks blocks, int side, boolean timed) {
@@ -47,10 +50,19 @@ final class RowSet {
     height = value[at + 1];
     root = Changelog.getLong(value, at + 2);
     next = Changelog.getLong(value, at + 10);
-    return at + 18;
+    count = Changelog.getLong(value, at + 18);
+    return at + ROOT;
   }
 
-  int size() { return tree ? 18 : 1 + inline.length; }
+  int size() { return tree ? ROOT : 1 + inline.length; }
+
+  /** The number of rows. */
+  long count() { return tree ? count : inline.length / width; }
+
+  /** Frees the blocks; the set must not be used afterwards. */
+  void free() {
+    for (long number = 0; number < next; number++) blocks.remove(key(number));
+  }
 
   /** Writes the set into a key's value; returns where it ended. */
   int write(byte[] value, int at) {
@@ -64,7 +76,8 @@ final class RowSet {
     value[at + 1] = (byte) height;
     Changelog.putLong(value, at + 2, root);
     Changelog.putLong(value, at + 10, next);
-    return at + 18;
+    Changelog.putLong(value, at + 18, count);
+    return at + ROOT;
   }
 
   boolean changed() { return changed; }
@@ -77,9 +90,12 @@ final class RowSet {
     }
     if (!tree) {
       tree = changed = true;
+      count = inline.length / width;
       root = put(inline);
       inline = EMPTY;
     }
+    count++;
+    changed = true;
     byte[] sibling = insert(root, height, timestamp, id);
     if (sibling == null) return;
     byte[] first = Arrays.copyOf(entry(Long.MIN_VALUE, Long.MIN_VALUE), width + 8); // nothing is less than the old root's rows
