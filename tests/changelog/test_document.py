@@ -56,8 +56,9 @@ def test_the_numbers_in_the_text() -> None:
     meanings = {name: meaning for _, _, name, meaning in table(PLAIN, "| at |")}
     assert meanings["version"].startswith(f"{VERSION}.")
     assert meanings["kind"] == ", ".join(f"{kind.value} {kind.name.lower()}" for kind in RecordKind)
-    none, ids, timed = MatchMode
+    none, ids, timed, quarantined = MatchMode
     modes = f"{none} no matches, {ids} matched ids, {timed} matched ids with timestamps"
+    modes += f", {quarantined} a row without its matches"
     rejects = f"{RejectMode.VALUE} has a value, {RejectMode.TOMBSTONE} tombstone"
     assert meanings["mode"] == f"row, matches: {modes}; reject: {rejects}"
     assert f"at most {MAX_MATCHES:,} matches" in DOCUMENT

@@ -8,7 +8,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
-import java.util.function.Predicate;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -17,9 +16,11 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.InterruptException;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.errors.WakeupException;
+import org.apache.spark.sql.catalyst.InternalRow;
 
 /**
- * Consumes partitions of one Kafka cluster on a thread of its own, ahead of the reader and also between two epochs.
+ * Consumes and parses partitions of one Kafka cluster on a thread of its own, ahead of the reader and also between two
+ * epochs.
  *
  * <p>It follows the topics' metadata: a partition that is created later is read from its beginning within seconds. Any
  * failure is passed to the reader and ends the thread.
@@ -29,29 +30,27 @@ final class Fetcher implements Runnable {
   private static final Duration CACHED = Duration.ofMillis(50), ANSWER = Duration.ofSeconds(1); // the other topics wait meanwhile
   private static final long DISCOVERY_MS = 2_000;
 
-  /** What one poll brought: records, and where to read on behind them; or why nothing comes any more. */
-  record Fetched(Map<String, Integer> sources, Iterable<ConsumerRecord<byte[], byte[]>> records,
-      Map<SourcePartition, Position> next, Throwable failure) {
-    int source(ConsumerRecord<byte[], byte[]> record) { return sources.get(record.topic()); }
-  }
+  /** A row, null without a record, and where to read on behind it; or why nothing comes any more. */
+  record Fetched(InternalRow row, Map<SourcePartition, Position> next, Throwable failure) {}
 
   private final Map<String, Object> properties;
   private final Map<String, Integer> sources = new HashMap<>(); // by topic
-  private final Map<SourcePartition, Position> begin;
-  private final Map<SourcePartition, Position> ends; // null without an end
-  private final Predicate<SourcePartition> owns;
+  private final TopicStream.Share share;
+  private final int readers;
+  private final Packer packer;
   private final BlockingQueue<Fetched> queue;
+  private final Map<SourcePartition, Position> ends; // null without an end
   private final Set<TopicPartition> assigned = new HashSet<>();
   private final Thread thread = new Thread(this, "evertable-fetcher");
   private volatile boolean closed;
 
-  Fetcher(Map<String, Object> properties, Map<SourcePartition, Position> begin, Map<SourcePartition, Position> ends,
-      Predicate<SourcePartition> owns, BlockingQueue<Fetched> queue) {
+  Fetcher(Map<String, Object> properties, TopicStream.Share share, int readers, Packer packer, BlockingQueue<Fetched> queue) {
     this.properties = properties;
-    this.begin = begin;
-    this.ends = ends;
-    this.owns = owns;
+    this.share = share;
+    this.readers = readers;
+    this.packer = packer;
     this.queue = queue;
+    ends = share.ends() == null ? null : share.ends().positions;
     thread.setDaemon(true);
   }
 
@@ -87,14 +86,14 @@ final class Fetcher implements Runnable {
 
   private void report(Throwable failure) {
     try {
-      queue.put(new Fetched(sources, null, Map.of(), failure));
+      queue.put(new Fetched(null, Map.of(), failure));
     } catch (InterruptedException e) {
       // closed
     }
   }
 
   private void fetch(KafkaConsumer<byte[], byte[]> consumer) throws InterruptedException {
-    Map<SourcePartition, Position> own = new HashMap<>();
+    Map<SourcePartition, Position> own = new HashMap<>(), begin = share.start().positions;
     for (SourcePartition at : ends == null ? begin.keySet() : ends.keySet()) {
       if (sources.containsValue(at.source())) own.put(at, begin.get(at));
     }
@@ -110,11 +109,31 @@ final class Fetcher implements Runnable {
         continue;
       }
       ConsumerRecords<byte[], byte[]> records = consumer.poll(POLL);
-      if (records.nextOffsets().isEmpty()) continue;
-      Map<SourcePartition, Position> next = new HashMap<>();
-      records.nextOffsets().forEach((at, offset) -> next.put(partition(at), new Position(offset)));
-      queue.put(new Fetched(sources, ends == null ? records : upToEnds(consumer, records, next), next, null));
+      if (!records.nextOffsets().isEmpty()) pass(consumer, records);
     }
+  }
+
+  /** Hands what one poll brought to the reader, in one row or a few; offsets behind the last record may have none. */
+  private void pass(KafkaConsumer<byte[], byte[]> consumer, ConsumerRecords<byte[], byte[]> records) throws InterruptedException {
+    Map<SourcePartition, Position> next = new HashMap<>();
+    for (ConsumerRecord<byte[], byte[]> record : records) {
+      SourcePartition at = new SourcePartition(sources.get(record.topic()), record.partition());
+      if (ends != null && record.offset() >= ends.get(at).offset()) continue;
+      next.put(at, new Position(record.offset() + 1, record.leaderEpoch().orElse(Position.UNKNOWN)));
+      if (!packer.add(at.source(), record)) continue;
+      queue.put(new Fetched(packer.take(), next, null));
+      next = new HashMap<>();
+    }
+    for (var each : records.nextOffsets().entrySet()) {
+      SourcePartition at = partition(each.getKey());
+      Position position = new Position(each.getValue());
+      if (ends != null && position.offset() >= ends.get(at).offset()) {
+        position = ends.get(at);
+        consumer.pause(List.of(each.getKey()));
+      }
+      next.put(at, position);
+    }
+    queue.put(new Fetched(packer.take(), next, null));
   }
 
   private SourcePartition partition(TopicPartition at) { return new SourcePartition(sources.get(at.topic()), at.partition()); }
@@ -142,24 +161,12 @@ final class Fetcher implements Runnable {
       for (String topic : sources.keySet()) {
         for (PartitionInfo info : consumer.partitionsFor(topic, CACHED)) {
           TopicPartition at = new TopicPartition(topic, info.partition());
-          if (!assigned.contains(at) && owns.test(partition(at))) created.put(partition(at), null);
+          if (!assigned.contains(at) && partition(at).reader(readers) == share.reader()) created.put(partition(at), null);
         }
       }
       if (!created.isEmpty()) assign(consumer, created);
     } catch (TimeoutException e) {
       // asked again soon
     }
-  }
-
-  /** The records before the ends; where an end was reached, no more is fetched. */
-  private List<ConsumerRecord<byte[], byte[]>> upToEnds(KafkaConsumer<byte[], byte[]> consumer,
-      ConsumerRecords<byte[], byte[]> records, Map<SourcePartition, Position> next) {
-    next.replaceAll((at, position) -> position.offset() < ends.get(at).offset() ? position : ends.get(at));
-    consumer.pause(assigned.stream().filter(at -> ends.get(partition(at)).equals(next.get(partition(at)))).toList());
-    List<ConsumerRecord<byte[], byte[]>> before = new ArrayList<>();
-    for (ConsumerRecord<byte[], byte[]> record : records) {
-      if (record.offset() < ends.get(new SourcePartition(sources.get(record.topic()), record.partition())).offset()) before.add(record);
-    }
-    return before;
   }
 }

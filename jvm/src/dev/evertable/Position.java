@@ -6,7 +6,7 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 
 /** The next offset of a partition, and the leader epoch of what was read before it (-1 if unknown). */
 record Position(long offset, int leaderEpoch) implements Serializable {
-  private static final int UNKNOWN = -1;
+  static final int UNKNOWN = -1;
 
   Position(long offset) { this(offset, UNKNOWN); }
 
