@@ -22,12 +22,12 @@ from evertable.config import JoinType
 from evertable.engine.process import Engine
 from evertable.engine.protocol import EngineEvent
 
-MOST = 6
+MOST = {JoinType.INNER: 6, JoinType.LEFT: 6, JoinType.NATURAL: 2, JoinType.ASOF: 2}
 
 
-def start(generation: Generation, most: int = MOST) -> None:
-    generation.build()
-    generation.engine.start(replace(generation.built.spec, max_matches=most))
+def start(generation: Generation, most: int | None = None) -> None:
+    spec = generation.build().built.spec
+    generation.engine.start(replace(spec, max_matches=most or MOST[spec.join]))
 
 
 def assert_equals_reference(generation: Generation, join: JoinType, rng: random.Random) -> int:
@@ -36,7 +36,7 @@ def assert_equals_reference(generation: Generation, join: JoinType, rng: random.
         (Side(side), SourceRecord(partition, offset, sent.timestamp, sent.value))
         for (side, partition, offset), sent in generation.sent.items()
     ]
-    right = expected(join, histories.COLUMNS, (histories.KEY, histories.KEY), records, MOST)
+    right = expected(join, histories.COLUMNS, (histories.KEY, histories.KEY), records, MOST[join])
     found = fold(join, generation.changes)
     assert outcome_of(found) == right
     again = [*generation.changes, *rng.choices(generation.changes, k=len(generation.changes))]

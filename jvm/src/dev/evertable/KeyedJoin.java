@@ -5,7 +5,6 @@ import java.util.Arrays;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.Iterator;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
@@ -27,7 +26,7 @@ import scala.jdk.javaapi.CollectionConverters;
 public final class KeyedJoin extends StatefulProcessor<Integer, Row, byte[]> {
   private static final long serialVersionUID = 1;
   private static final int MAX_MATCHES = 5000; // of one record, so that a row with a million matches makes no huge message
-  private static final int MAX_KNOWN = 1 << 16; // keys whose state is not read again: 30 MB of a task, for an epoch at most
+  private static final int MAX_KNOWN = 1 << 17; // keys in memory: about 40 MB of a task
   private static final int RECORDS = 1; // the column behind the bucket
 
   private final Join join;
@@ -35,7 +34,7 @@ public final class KeyedJoin extends StatefulProcessor<Integer, Row, byte[]> {
   private transient MapState<byte[], byte[]> members; // of each key its two sets of rows, or the roots of their trees
   private transient MapState<byte[], byte[]> blocks; // the blocks of those trees, by key and number
   private transient long[] words, ahead; // matches of the record to write, and of the one behind it
-  private transient Map<Key, Members> known; // those that came lately, as their state is; the one before longest first
+  private transient Map<Key, Members> known; // what changed of them is written at the next barrier
   private transient Message message;
 
   private KeyedJoin(Join join, long maxMatches) {
@@ -54,7 +53,7 @@ public final class KeyedJoin extends StatefulProcessor<Integer, Row, byte[]> {
     blocks = getHandle().getMapState("blocks", Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE());
     words = new long[MAX_MATCHES];
     ahead = new long[MAX_MATCHES];
-    known = new LinkedHashMap<>(16, 0.75f, true);
+    known = new HashMap<>();
     message = new Message();
   }
 
@@ -63,12 +62,11 @@ public final class KeyedJoin extends StatefulProcessor<Integer, Row, byte[]> {
   }
 
   /**
-   * Packs as messages, each row behind those of its matches that do not fit into its own record: who has seen a row has
-   * seen its matches. The state of a pack's keys is written behind the pack's last row.
+   * Packs as messages, each row behind those of its matches that do not fit into its own record. The state is written at
+   * barriers: the last record of an epoch is one, or the epoch fails.
    */
   private final class Joining implements Iterator<byte[]> {
     private final scala.collection.Iterator<Row> packs;
-    private final Map<Key, Members> keys = new HashMap<>();
     private Pack.Cursor pack; // null between packs
     private byte[] row; // that still has to come, null between rows
     private Matches matches;
@@ -86,7 +84,7 @@ public final class KeyedJoin extends StatefulProcessor<Integer, Row, byte[]> {
       held = null;
       for (byte[] record = record(); ; record = record()) {
         if (record == null) {
-          save();
+          if (known.size() > MAX_KNOWN) writeState();
           pack = null;
           return message.finish();
         }
@@ -103,7 +101,10 @@ public final class KeyedJoin extends StatefulProcessor<Integer, Row, byte[]> {
       if (!facts.isEmpty()) return facts.poll();
       if (row == null) {
         if (!pack.next()) return null;
-        if (pack.key == null) return pack.record; // nothing to match, nothing to remember
+        if (pack.key == null) {
+          if (Changelog.isBarrier(pack.record)) writeState();
+          return pack.record; // nothing to match, nothing to remember
+        }
         takeIn(pack.key, pack.record);
       }
       int further = count < MAX_MATCHES ? 0 : matches.take(ahead, MAX_MATCHES);
@@ -122,9 +123,7 @@ public final class KeyedJoin extends StatefulProcessor<Integer, Row, byte[]> {
     }
 
     private void takeIn(byte[] keyBytes, byte[] next) {
-      Key key = new Key(keyBytes);
-      Members of = keys.get(key);
-      if (of == null) keys.put(key, of = known.computeIfAbsent(key, KeyedJoin.this::read));
+      Members of = known.computeIfAbsent(new Key(keyBytes), KeyedJoin.this::read);
       row = next;
       count = 0;
       matches = Matches.NONE;
@@ -158,18 +157,14 @@ public final class KeyedJoin extends StatefulProcessor<Integer, Row, byte[]> {
       }
       if (ids > 0) facts.add(Changelog.quarantine(key, side, ahead, ids));
     }
+  }
 
-    private void save() {
-      keys.forEach((key, of) -> {
-        if (of.changed()) members.updateValue(key.bytes, of.state());
-      });
-      keys.clear();
-      Iterator<Key> longest = known.keySet().iterator();
-      while (known.size() > MAX_KNOWN) {
-        longest.next();
-        longest.remove();
-      }
-    }
+  /** Writes what changed, and forgets all: the next barrier would otherwise look for changes among ever more keys. */
+  private void writeState() {
+    known.forEach((key, of) -> {
+      if (of.changed()) members.updateValue(key.bytes, of.state());
+    });
+    known.clear();
   }
 
   private Members read(Key key) { return new Members(join, members.getValue(key.bytes), new KeyBlocks(key.bytes)); }

@@ -68,7 +68,12 @@ final class TopicReader implements SupportsRealTimeRead<InternalRow> {
 
   @Override public InternalRow get() { return row; }
 
-  @Override public PartitionOffset getOffset() { return intake.offsets(); }
+  /** Called at the end of an epoch, whose barrier the state and a later resume rely on. */
+  @Override public PartitionOffset getOffset() {
+    Offsets reached = intake.offsets();
+    if (!reached.equals(announced)) throw new IllegalStateException("the epoch ended before its barrier; it is tried again");
+    return reached;
+  }
 
   @Override public void close() {
     if (closed) return;
