@@ -22,7 +22,7 @@ def test_defaults(load_text: Load) -> None:
         config.engine.interval_s,
         config.engine.checkpoint_dir,
         config.engine.spark.reveal(),
-    ) == ("local[*]", Trigger.REALTIME, 30, None, {})
+    ) == ("local[*]", Trigger.REALTIME, 300, None, {})
     assert (
         config.changelog.prefix,
         config.changelog.partitions,

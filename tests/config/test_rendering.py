@@ -58,6 +58,7 @@ sources:
       client.id: x
 join:
   type: left
+  max_matches: 1000000
   left: 'on'
   right: b
 tables:

@@ -65,7 +65,7 @@ class LogFormat(Choice):
 
 
 MIN_INTERVAL_S = {Trigger.REALTIME: 5, Trigger.MICROBATCH: 0}  # Spark rejects shorter epochs in real-time mode
-DEFAULT_INTERVAL_S = {Trigger.REALTIME: 30, Trigger.MICROBATCH: 0}
+DEFAULT_INTERVAL_S = {Trigger.REALTIME: 300, Trigger.MICROBATCH: 0}
 
 TopicName = Annotated[str, AfterValidator(names.topic)]
 EnvironmentName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*\*?$")]
@@ -188,7 +188,7 @@ class Engine(Section):
         ge=0,
         le=3600,
         description="length of a real-time epoch (at least 5), or time from one micro-batch to the next (0: at once)",
-        json_schema_extra={"default": "30; 0 with `microbatch`"},
+        json_schema_extra={"default": "300; 0 with `microbatch`"},
     )
     checkpoint_dir: str | None = Field(
         default=None,

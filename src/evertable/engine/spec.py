@@ -41,7 +41,7 @@ class GenerationSpec:
     max_message_bytes: int  # of the changelog topic
     checkpoint: str
     trigger: Trigger = "realtime"
-    interval_s: int = 30
+    interval_s: int = 300
     readers: int = 1
     """How many tasks read the topics. With one, and one state partition, the query is a single stage."""
     max_matches: int = 1_000_000

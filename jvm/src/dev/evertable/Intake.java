@@ -18,6 +18,7 @@ final class Intake implements AutoCloseable {
   private final BlockingQueue<Fetcher.Fetched> queue = new ArrayBlockingQueue<>(AHEAD);
   private final List<Fetcher> fetchers = new ArrayList<>();
   private final TreeMap<SourcePartition, Position> positions;
+  private long moves;
   private boolean isSound = true;
 
   Intake(ReadPlan plan, TopicStream.Share share, int buckets) {
@@ -44,6 +45,9 @@ final class Intake implements AutoCloseable {
     return position == null ? 0 : position.offset();
   }
 
+  /** How often positions have changed. */
+  long moves() { return moves; }
+
   boolean isAt(Offsets start) { return positions.equals(start.positions); }
 
   /** Whether it may be used in another epoch: its fetchers have not failed. */
@@ -64,6 +68,7 @@ final class Intake implements AutoCloseable {
       throw new IOException(next.failure().toString(), next.failure());
     }
     positions.putAll(next.next());
+    moves++;
     return next.row();
   }
 

@@ -9,13 +9,13 @@ import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead;
 /**
  * Passes on the rows of its share of the partitions.
  *
- * <p>At the end of the backlog and of each epoch it sends a barrier to every bucket: all that it had read until then is
- * in the changelog before it. It ends an epoch itself, well before Spark would, so that the barrier always comes first.
+ * <p>At the end of the backlog and of each epoch, and every ten seconds, it sends a barrier to every bucket: all that it
+ * had read until then is in the changelog before it. It ends an epoch itself, well before Spark would, so that the barrier always comes first.
  */
 final class TopicReader implements SupportsRealTimeRead<InternalRow> {
   static final Held<Intake> HELD = new Held<>();
 
-  private static final long POLL_MS = 1_000;
+  private static final long POLL_MS = 1_000, BARRIER_NS = 10_000_000_000L;
 
   private final ReadPlan plan;
   private final TopicStream.Share share;
@@ -28,6 +28,8 @@ final class TopicReader implements SupportsRealTimeRead<InternalRow> {
   private boolean inBacklog;
   private Offsets announced; // by the last barrier; null if the next one is due whatever was read
   private boolean closed;
+  private long announcedMoves;
+  private long barrierNs = System.nanoTime() + BARRIER_NS; // when the next one is due
   private InternalRow row;
   private long begunNs = System.nanoTime(); // the pack before
 
@@ -44,6 +46,7 @@ final class TopicReader implements SupportsRealTimeRead<InternalRow> {
     backlog.keySet().removeIf(at -> at.reader(plan.readers) != share.reader());
     inBacklog = isFirstEpoch || !isBacklogRead();
     announced = isFirstEpoch ? null : share.start();
+    announcedMoves = intake.moves();
   }
 
   /** The consumers of the epoch before, where they are at this one's start; new ones otherwise. */
@@ -89,10 +92,13 @@ final class TopicReader implements SupportsRealTimeRead<InternalRow> {
         inBacklog = false;
         if (announce()) return true;
       }
-      if (isFirstEpoch && (plan.isEager || !inBacklog) || System.nanoTime() >= endNs) return announce();
-      long left = deadline - System.nanoTime();
-      if (take(Math.max(0, left / 1_000_000))) return true;
-      if (left <= 0 && deadline < endNs) return false; // Spark's own end of the epoch, which is later
+      long now = System.nanoTime();
+      if (isFirstEpoch && (plan.isEager || !inBacklog) || now >= endNs) return announce();
+      boolean hasNews = intake.moves() != announcedMoves;
+      if (hasNews && now >= barrierNs && announce()) return true;
+      if (now >= deadline) return false; // Spark's own end of the epoch, which is later
+      long until = hasNews ? Math.min(deadline, barrierNs) : deadline;
+      if (take(Math.max(1, (until - now) / 1_000_000))) return true;
     }
   }
 
@@ -118,6 +124,8 @@ final class TopicReader implements SupportsRealTimeRead<InternalRow> {
     Offsets reached = intake.offsets();
     if (reached.equals(announced)) return false;
     announced = reached;
+    announcedMoves = intake.moves();
+    barrierNs = System.nanoTime() + BARRIER_NS;
     row = packer.barrier(reached);
     return true;
   }
