@@ -26,10 +26,10 @@ SMALL = (10_000, 90_000)
 LARGE = (100_000, 1_000_000)
 ROUNDS = 5
 ROLLBACKS = 20
-COMMITTED_S = 35.0
-"""More than an epoch, after which everything that was read is committed."""
-BEFORE_S = (10.0, 17.5, 25.0, 32.5)
-"""The age of the live generation when another one starts to warm: at several points of its epoch of 30 s."""
+COMMITTED_S = 5.0
+"""The first epoch ends with the backlog, so by then everything that was read is committed."""
+BEFORE_S = (10.0, 12.5, 15.0, 17.5)
+"""The age of the live generation when another one starts to warm."""
 RATE = 20
 
 Pair = tuple[str, str]

@@ -112,10 +112,10 @@ final class TopicReader implements SupportsRealTimeRead<InternalRow> {
   }
 
   private boolean take(long timeoutMs) throws IOException {
-    if (inBacklog && System.currentTimeMillis() < plan.throttledUntilMs) Pace.restAfter(System.nanoTime() - begunNs);
+    if (inBacklog && System.currentTimeMillis() < plan.throttledUntilMs) Throttle.pauseAfter(System.nanoTime() - begunNs);
     begunNs = System.nanoTime();
     row = intake.take(timeoutMs);
-    if (row != null && !inBacklog) Pace.sawNews();
+    if (row != null && !inBacklog) Throttle.newRecord();
     return row != null;
   }
 

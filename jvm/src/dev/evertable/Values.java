@@ -26,7 +26,7 @@ final class Values {
     boolean negative = text[from] == '-';
     int i = negative ? from + 1 : from, end = from + length;
     if (end - i > 19) throw outOfRange(column, text, from, length);
-    long value = 0; // counted down from zero, because the least long has no positive twin
+    long value = 0; // counted down from zero, because the least long has no positive counterpart
     for (; i < end; i++) {
       int digit = text[i] - '0';
       if (value < (Long.MIN_VALUE + digit) / 10) throw outOfRange(column, text, from, length);
