@@ -8,13 +8,17 @@ import signal
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 
+import pytest
 from tests.engine.conftest import NewGeneration
 from tests.engine.outcomes import assert_equals_reference, packed
 from tests.engine.rig import Generation, have_committed, slowly, spark_jvm
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
+from evertable.changelog.positions import missing
+from evertable.changelog.schema import Side, SourcePartition
 from evertable.config import JoinType
 from evertable.engine.committed import Ends, committed_in_checkpoint
 from evertable.engine.process import Engine
@@ -26,8 +30,10 @@ def last_commit(engine_events: list[EngineEvent], generation: Generation) -> End
     reports = (
         event for event in engine_events if isinstance(event, EpochCommitted) and event.generation == generation.number
     )
-    *_, last = reports
-    return last.left, last.right
+    last: Ends = ({}, {})
+    for report in reports:
+        last = report.left, report.right
+    return last
 
 
 def follow_all(generations: list[Generation], done: Callable[[], bool]) -> None:
@@ -66,6 +72,41 @@ def test_kill_9_of_the_jvm_in_mid_stream_loses_and_repeats_nothing(
             assert_equals_reference(generation, join, random.Random(0))
     assert [type(event) for event in engine_events if isinstance(event, Died)] == [Died]
     assert sum(isinstance(event, Started) for event in engine_events) == 2 * len(JoinType)
+
+
+@pytest.mark.parametrize("moment", ["before the barrier", "behind the barrier", "behind the commit"])
+def test_kill_9_of_the_jvm_around_a_barrier(
+    engine: Engine, engine_events: list[EngineEvent], new_generation: NewGeneration, moment: str
+) -> None:
+    """What was committed is complete in the changelog in any case, so that the generation could be resumed."""
+    records, third = packed(90, number=len(moment)), 30
+    interval_s = 5 if moment == "behind the commit" else 3_600
+    with new_generation(JoinType.ASOF, partitions=2) as generation:
+        generation.send(records[:third])
+        spec = generation.build().built.spec
+        engine.start(replace(spec, interval_s=interval_s))
+        generation.read_until(lambda: generation.built.backlog.is_read(generation.positions))
+        wait_until(lambda: any(last_commit(engine_events, generation)))
+        sent = generation.send(records[third : 2 * third])
+        generation.read()
+        ends: dict[SourcePartition, int] = {}
+        for side, partition, offset in sent:
+            place = (Side(side), partition)
+            ends[place] = max(ends.get(place, 0), offset + 1)
+        if moment != "before the barrier":
+            generation.read_until(lambda: not missing(ends, generation.positions.complete))
+        if moment == "behind the commit":
+            wait_until(lambda: not missing(ends, by_partition(last_commit(engine_events, generation))))
+        os.kill(spark_jvm(engine), signal.SIGKILL)
+        committed = by_partition(committed_in_checkpoint(spec))
+        assert not missing(committed, generation.positions.complete)
+        generation.send(records[2 * third :])
+        generation.read()
+        assert_equals_reference(generation, JoinType.ASOF, random.Random(0))
+
+
+def by_partition(ends: Ends) -> dict[SourcePartition, int]:
+    return {(side, partition): end for side in Side for partition, end in ends[side].items()}
 
 
 def test_kill_9_of_the_broker_for_15_seconds_needs_no_operator(

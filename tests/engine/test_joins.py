@@ -14,14 +14,17 @@ from evertable.config import JoinType
 
 
 @pytest.mark.parametrize("join", list(JoinType))
-@pytest.mark.parametrize(("trigger", "count"), [("realtime", 60), ("microbatch", 60)])
+@pytest.mark.parametrize(("trigger", "partitions"), [("realtime", 3), ("microbatch", 3), ("realtime", 64)])
 def test_the_folded_changelog_equals_the_reference(
-    new_generation: NewGeneration, join: JoinType, trigger: str, count: int
+    new_generation: NewGeneration, join: JoinType, trigger: str, partitions: int
 ) -> None:
     """Duplicates, null keys, late rows, equal timestamps, rejects between; half of it there before the start."""
     rng = random.Random(f"{join}{trigger}")
-    records = packed(count, number=list(JoinType).index(join))
-    with new_generation(join, trigger) as generation:
+    records = [
+        sent._replace(partition=(sent.partition + partitions * number // 7) % partitions)
+        for number, sent in enumerate(packed(60, number=list(JoinType).index(join)))
+    ]
+    with new_generation(join, trigger, partitions) as generation:
         generation.send(records[: len(records) // 2])
         generation.start().read()
         generation.send(records[len(records) // 2 :])
