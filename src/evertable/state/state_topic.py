@@ -107,7 +107,7 @@ class StateTopic:
             self.owner = replace(self.owner, claimed=None, leaving=False)
             self._memory, self._fenced = StateFold(), None
             self._ownership = Ownership(self.owner.id, self._memory)
-            self._log.make()
+            self._log.create_if_missing()
             with closing(self._log.reader()) as reader:
                 self._ownership.fold(reader.to_the_end())
                 if not take_over:
