@@ -35,7 +35,6 @@ from evertable.generations.events import (
 )
 from evertable.generations.lifecycle import (
     Action,
-    Build,
     End,
     Generation,
     GenerationState,
@@ -43,6 +42,7 @@ from evertable.generations.lifecycle import (
     Publish,
     Result,
     Settle,
+    StartBuild,
 )
 from evertable.generations.message_queue import FindMissing, MessageQueue
 from evertable.generations.overview import Board, Overview
@@ -261,7 +261,7 @@ class Orchestrator:
     def _do(self, actions: Sequence[Action]) -> None:
         for action in actions:
             match action:
-                case Build():
+                case StartBuild():
                     self._build(action)
                 case Publish(number):
                     self._publish(number)
@@ -274,7 +274,7 @@ class Orchestrator:
         if actions:
             self._show()
 
-    def _build(self, action: Build) -> None:
+    def _build(self, action: StartBuild) -> None:
         number = action.generation
         running = self._running.get(number) or self._ports.new_generation(number, action.wiring)
         if (live := self._life.live) is not None and (tables := self._running[live.number].tables) is not None:
