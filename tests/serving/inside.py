@@ -33,7 +33,7 @@ POOLS = ("evertable-generation", "evertable-worker", "asyncio", "AnyIO worker", 
 
 
 def context(app: App) -> GenerationContext:
-    overview = app._serving.board.overview
+    overview = app._serving.overview.snapshot
     running = overview and (overview.live or overview.coming)
     assert running
     return running.context

@@ -45,7 +45,7 @@ from evertable.generations.lifecycle import (
     StartBuild,
 )
 from evertable.generations.message_queue import FindMissing, MessageQueue
-from evertable.generations.overview import Board, Overview
+from evertable.generations.overview import CurrentOverview, Overview
 from evertable.generations.retrying import is_lasting
 from evertable.generations.review import Figures, Review
 from evertable.generations.running import RunningGeneration
@@ -73,7 +73,7 @@ class Ports:
     """What the orchestrator uses."""
 
     events: EventQueue
-    board: Board
+    overview: CurrentOverview
     status_tables: StatusTables
     state_writer: StateWriter
     watch: TopicWatch
@@ -171,7 +171,7 @@ class Orchestrator:
         """Brings the operators' tables and the overview up to date."""
         self._display.show()
         live, coming = self._life.live, self._life.coming
-        self._ports.board.overview = Overview(
+        self._ports.overview.snapshot = Overview(
             self._running.get(live.number) if live else None,
             self._running.get(coming.number) if coming else None,
             self._life.previous,
