@@ -145,7 +145,7 @@ class Orchestrator:
                 self._turn()
             self._shut_down()
         except Exception as error:
-            log.exception("orchestrator_failed")
+            log.exception("The orchestrator failed and stops")
             self.failure = error
 
     def _turn(self) -> None:

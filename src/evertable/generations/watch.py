@@ -183,7 +183,7 @@ class TopicWatch:
             try:
                 self.poll()
             except Exception:  # a callback may fail; the next poll must still run
-                log.exception("watch_failed")
+                log.exception("Polling the source topics failed; retrying")
 
     def _cluster(self, properties: Mapping[str, Any]) -> _Cluster:
         key = frozenset(properties.items())
