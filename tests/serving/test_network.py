@@ -15,7 +15,7 @@ from tests.waiting import wait_until
 from evertable.broker import EmbeddedBroker
 
 Pair = tuple[str, str]
-RETRIED = "trying again, for [KAFKA_UNREACHABLE]"
+RETRIED = "retrying after [KAFKA_UNREACHABLE]"
 
 
 @pytest.fixture(scope="module")

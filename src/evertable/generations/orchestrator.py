@@ -194,7 +194,7 @@ class Orchestrator:
                 self._break(number, reason)
             case Ended(number, error):
                 if error is not None:
-                    self._report("WARN", f"Generation {number} did not end in order: {error}")
+                    self._report("WARN", f"Generation {number} did not end cleanly: {error}")
                 self._ports.sweep(number)
                 del self._running[number]
                 self._do(self._life.ended(number, time.monotonic()))

@@ -171,7 +171,7 @@ class RunningGeneration:
         self.context.post(Broken(self.number, str(error)))
 
     def _report_retry(self, error: EvertableError) -> None:
-        self.context.report("WARN", f"Generation {self.number}: trying again, for {error}")
+        self.context.report("WARN", f"Generation {self.number}: retrying after {error}")
 
     def give_up(self) -> None:
         """Cancels a build that is under way, because the generation will be ended."""
