@@ -97,17 +97,17 @@ def test_the_callback_may_close(broker: EmbeddedBroker, new_topic: NewTopic, pro
     """It is not called again."""
     topic = control_topic(broker, new_topic())
     produce(topic.name, [b"0", b"1"])
-    told: list[ControlMessage] = []
+    received: list[ControlMessage] = []
     running: ControlListener
 
     def close(message: ControlMessage) -> None:
-        told.append(message)
+        received.append(message)
         running.close()
 
     running = ControlListener(topic, {}, close, report)
     running.start()
     wait_until(lambda: not any(thread.name == "evertable-control" for thread in threading.enumerate()))
-    assert [message.value for message in told] == [b"0"]
+    assert [message.value for message in received] == [b"0"]
 
 
 def test_a_callback_that_raises(
@@ -115,15 +115,15 @@ def test_a_callback_that_raises(
 ) -> None:
     """The error is logged with the message's offset, and the next message is delivered."""
     topic = control_topic(broker, new_topic())
-    told: list[bytes | None] = []
+    received: list[bytes | None] = []
 
     def fail(message: ControlMessage) -> None:
-        told.append(message.value)
+        received.append(message.value)
         raise ValueError(message.value)
 
     with listener(topic, fail):
         produce(topic.name, [b"0", b"1"])
-        wait_until(lambda: told == [b"0", b"1"])
+        wait_until(lambda: received == [b"0", b"1"])
     assert f"{topic.name}[0], offset 0 could not be processed" in caplog.text
 
 

@@ -237,7 +237,7 @@ def test_a_live_generation_that_cannot_go_on_is_rebuilt_beside_it() -> None:
     """It is read until then, and does not linger."""
     life = live_on(A)
     assert life.failed(1, "data loss", 1) == [StartBuild(2, A)]
-    assert life.failed(1, "told twice", 1) == []
+    assert life.failed(1, "reported twice", 1) == []
     assert life.live is not None
     assert life.live.broken
     life.started(2, 2)
@@ -341,7 +341,7 @@ class Histories(RuleBasedStateMachine):
                     self.ending.add(number)
                 case Settle(request, result):
                     assert isinstance(request, int)
-                    assert request not in self.settled, "told twice"
+                    assert request not in self.settled, "settled twice"
                     self.settled[request] = result
 
     @rule(wiring=st.sampled_from(WIRINGS))

@@ -252,8 +252,8 @@ def test_a_malformed_subprotocol_is_refused(
     assert {name: head.get(name.lower()) for name in HEADERS} == HEADERS
     assert json.loads(body)["condition"] == "SUBPROTOCOL_INVALID"
     server.stop()
-    said = body + "".join(record.getMessage() + str(record.exc_text) for record in caplog.records)
-    assert [secret for secret in (ENCODED, TOKEN) if secret in said] == []
+    output = body + "".join(record.getMessage() + str(record.exc_text) for record in caplog.records)
+    assert [secret for secret in (ENCODED, TOKEN) if secret in output] == []
 
 
 def test_a_padded_token_opens_a_socket(serve: Serve, catalog: Catalog) -> None:

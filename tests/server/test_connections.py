@@ -307,17 +307,17 @@ def test_requests_are_answered_in_turn(serve: Serve) -> None:
     )
     with Viewer(server.url) as greedy, Viewer(server.url) as other:
         picture = greedy.subscribe("users_ui")
-        looks: list[int] = []
+        attached: list[int] = []
         attach = hub.attach
 
         def counted(*args: Any) -> Any:
-            looks.append(1)
+            attached.append(1)
             return attach(*args)
 
         hub.attach = counted  # type: ignore[method-assign, assignment]
         greedy.socket.socket.sendall(flood)
         other.settle(1)
-        assert len(looks) < count
+        assert len(attached) < count
         greedy.until(lambda: picture.page["tag"] == count)
         assert picture.rows == [list(row) for row in numbered(2_000)[count % 997 :][:1_000]]
         assert (hub.views, hub.subscriptions) == (1, 1)
@@ -352,12 +352,12 @@ def test_a_connection_without_a_request_is_closed(
     monkeypatch.setattr(uvicorn_internals, "HEAD_S", 0.5)
     server, *_ = live(serve, catalog)
     whole = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    for asked, said in [(b"", b""), (b"", HEAD[:-2]), (whole, HEAD[:-2])]:
+    for first, second in [(b"", b""), (b"", HEAD[:-2]), (whole, HEAD[:-2])]:
         with socket.create_connection(("127.0.0.1", server.port), 30) as silent:
-            silent.sendall(asked)
-            if asked:
+            silent.sendall(first)
+            if first:
                 assert silent.recv(12) == b"HTTP/1.1 200"
-            silent.sendall(said)
+            silent.sendall(second)
             with contextlib.suppress(ConnectionResetError):
                 while silent.recv(1_000):
                     pass

@@ -172,9 +172,9 @@ def test_the_token_is_in_no_log(serve: Serve, catalog: Catalog, caplog: pytest.L
     with connect(f"{url}/ws?token={TOKEN}", subprotocols=[PROTOCOL], additional_headers=BEARER) as socket:
         socket.recv()
     server.stop()
-    said = [
+    lines = [
         record.getMessage()
         for record in caplog.records
         if record.name.startswith(("uvicorn", "evertable", "starlette"))
     ]
-    assert [line for line in said if TOKEN in line] == []
+    assert [line for line in lines if TOKEN in line] == []
