@@ -10,8 +10,8 @@ from unittest import mock
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 from tests.serving.conftest import Configured
+from tests.serving.faults import fresh_name, make_topic
 from tests.serving.rig import App, Records, config
-from tests.serving.trouble import fresh_name, make_topic
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.serving.faults import fresh_name, make_topic
 from tests.serving.process import Process
 from tests.serving.rig import App, Records, config, settings
 from tests.serving.topics import Pair
-from tests.serving.trouble import fresh_name, make_topic
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker

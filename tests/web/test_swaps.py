@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
+from tests.serving.faults import fresh_name
 from tests.serving.rig import App, Records, config
 from tests.serving.topics import Pair
-from tests.serving.trouble import fresh_name
 from tests.waiting import wait_until
 from tests.web.chromium import PHONE
 from tests.web.conftest import OpenTab, Picture

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from tests.proxy import Proxy, broker_behind_proxy
+from tests.serving.faults import delete_topic, fresh_name, jvm_of, make_topic, user
 from tests.serving.rig import App, Records, config
 from tests.serving.topics import Pair
-from tests.serving.trouble import delete_topic, fresh_name, jvm_of, make_topic, user
 from tests.sockets import listening
 from tests.waiting import wait_until
 
