@@ -104,7 +104,7 @@ def test_in_a_line_that_is_no_configuration(load_text: Load, line: str) -> None:
 
 
 def test_masks_stand_where_secrets_are(load_text: Load) -> None:
-    """Of one length whatever the secret's; other values are shown."""
+    """All masks have one length, whatever the secret's; other values are shown."""
     values = RIGHT | {"topic": '"${file:secret}"', "password": '"${MY_SECRET}"', "column": '"${TYPE:-int}"'}
     config = load_text(TEMPLATE.format_map(values), {"MY_SECRET": "s"}, {"secret": SECRET})
     shown = effective(config)

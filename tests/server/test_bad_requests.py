@@ -243,7 +243,7 @@ def test_junk_behind_a_request_does_not_affect_it(serve: Serve, catalog: Catalog
 def test_a_malformed_subprotocol_is_refused(
     serve: Serve, catalog: Catalog, caplog: pytest.LogCaptureFixture, offer: str
 ) -> None:
-    """With condition and headers; neither response nor log repeats the offered text."""
+    """The response has condition and headers; neither it nor the log repeats the offered text."""
     caplog.set_level(logging.DEBUG)
     server = serve(catalog, {"token": TOKEN}, websocket=greeting)
     line = b"Sec-WebSocket-Protocol: " + offer.encode("latin-1") + b"\r\n\r\n"
