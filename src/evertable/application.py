@@ -238,8 +238,8 @@ class Application:
         if self._control is None:
             return None
 
-        def post(record: ControlMessage) -> None:
-            self._events.put(Message(record, topic_id=listener.topic_id))
+        def post(record: ControlMessage, topic_id: str | None) -> None:
+            self._events.put(Message(record, topic_id=topic_id))
 
         report = self._status_tables.report
         listener = ControlListener(self._control, reading.after, post, report, topic_id=reading.topic_id)
