@@ -1,4 +1,4 @@
-"""An immutable snapshot of the generations, for threads other than the orchestrator's."""
+"""An overview of the generations, for threads other than the orchestrator's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from evertable.schema.wiring import Wiring
 
 @dataclass(frozen=True)
 class Overview:
-    """What is live, what comes next, and what was live before."""
+    """What is live, what comes next, and what was live before.
+
+    It is replaced, never changed; but the generations in it change, so that other threads only read single values.
+    """
 
     live: RunningGeneration | None = None
     coming: RunningGeneration | None = None
