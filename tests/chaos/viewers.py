@@ -53,7 +53,7 @@ class Witness:
         self.marks: dict[tuple[int, str], set[str]] = {}
         """The topics of rows, by generation and column."""
         self.generations: dict[int, int] = {}
-        """By publication."""
+        """The generation of each publication."""
         self.empty: set[Emptiness] = set()
         self.pages = 0
         self._lock = threading.Lock()

@@ -225,7 +225,7 @@ def test_a_message_for_a_wiring() -> None:
 
 
 def test_folding() -> None:
-    """In the order of time, partition and offset, without rejected ones."""
+    """Messages are folded in the order of time, partition and offset, without rejected ones."""
     messages = [
         ControlMessage(1, 7, 20, b'{"joinType": "asof"}'),
         ControlMessage(0, 9, 10, b'{"usersTopic": "u1"}'),

@@ -54,7 +54,7 @@ def test_an_unchanged_wiring_changes_nothing() -> None:
 
 
 def test_newer_messages_supersede_a_build_and_only_the_newest_is_built_next() -> None:
-    """Not before the one that was given up is cleaned up."""
+    """It waits until the one that was given up is cleaned up."""
     life = live_on(A)
     life.want(B, 1, "m1")
     assert life.want(C, 2, "m2") == [Settle("m1", Result.SUPERSEDED, "a newer message came"), End(2)]
@@ -179,7 +179,7 @@ def test_a_message_that_failed_at_the_start_is_not_tried_again() -> None:
 
 
 def test_what_cannot_be_built_is_tried_less_and_less_often() -> None:
-    """At most half a minute apart; a message starts anew."""
+    """They are at most half a minute apart; a message starts anew."""
     life = Lifecycle(Swap(), retry_s=5)
     life.want(A, 0)
     now, waits = 0.0, []

@@ -219,7 +219,7 @@ def evaluated(view: LiveView, catalog: Catalog, orders: Orders) -> ViewResult:
 
 
 def test_a_slow_viewer_gets_the_newest_total_with_its_patch() -> None:
-    """Even if a faster viewer got the patch before the total changed."""
+    """A faster viewer may have got the patch before the total changed."""
     table = BoundedTable(USERS, 1_000)
     table.put({i: (f"u{i}", "long enough for a patch to pay" * 5, i) for i in range(10)})
     view, catalog, orders = one(View(limit=5), table)

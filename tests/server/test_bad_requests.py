@@ -141,7 +141,7 @@ def test_many_addresses_take_no_more_memory() -> None:
 
 
 def test_guessing_never_delays_the_right_token() -> None:
-    """Even while the maximum of wrong ones is delayed; further wrong ones are answered immediately."""
+    """The maximum of wrong ones is delayed meanwhile; further wrong ones are answered immediately."""
 
     async def guess() -> None:
         sleeps = Sleeps(opened=False)

@@ -143,7 +143,7 @@ def test_a_frame_in_pieces_is_assembled(serve: Serve, catalog: Catalog) -> None:
 
 
 def test_a_flood_of_pings_costs_nothing(serve: Serve, catalog: Catalog) -> None:
-    """From a viewer that does not read; the last ones are answered when it does."""
+    """The viewer does not read; the last ones are answered when it does."""
     server, *_ = live(serve, catalog)
     flood, sent = framed(b"x" * 125, PING) * 2_000, 0
     with RawSocket(server.port) as flooding, Viewer(server.url) as other:
@@ -324,7 +324,7 @@ def test_requests_are_answered_in_turn(serve: Serve) -> None:
 
 
 def test_views_of_a_viewer_that_does_not_read_do_not_accumulate(stalling: Stalling) -> None:
-    """After a thousand changes and subscriptions."""
+    """The viewer has made a thousand changes and subscriptions."""
     hub, sockets, limits = stalling.hub, stalling.sockets, list[int]()
     attach = hub.attach
 
@@ -348,7 +348,7 @@ def test_views_of_a_viewer_that_does_not_read_do_not_accumulate(stalling: Stalli
 def test_a_connection_without_a_request_is_closed(
     serve: Serve, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a head, with half of one, or half of a second one; a timely request is served."""
+    """It has sent no head, half of one, or half of a second one; a timely request is served."""
     monkeypatch.setattr(uvicorn_internals, "HEAD_S", 0.5)
     server, *_ = live(serve, catalog)
     whole = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"

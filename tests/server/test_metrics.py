@@ -25,7 +25,7 @@ def samples(text: str, name: str) -> Samples:
 
 
 def test_every_metric_is_exported(client: httpx.Client) -> None:
-    """Even those without a source yet, and those of the process."""
+    """Those without a source yet are, too, and those of the process."""
     answer = client.get("/metrics")
     assert answer.headers["content-type"].startswith("text/plain; version=")
     families = {family.name: family.type for family in text_string_to_metric_families(answer.text)}

@@ -148,7 +148,7 @@ def _native_threads() -> Counter[str]:
 
 @dataclass(frozen=True)
 class Memory:
-    """In bytes."""
+    """The memory in use, in bytes."""
 
     arrow: int
     tables: int
