@@ -24,6 +24,10 @@ BEYOND_PACKAGES = {"benchmarks", "chaos", "cluster", "documents", "jvm", "refere
 """Folders of tests without a package of that name."""
 OF_STRUCTURE = {"architecture", "imports"}
 PATHS = re.compile(r"\b(?:src|jvm|web|tests|scripts|benchmarks|examples|docs)/[\w./-]*\w")
+THREAD_NAMES = re.compile(
+    r"(?:(?:thread_name_prefix|name)(?:: str)? ?= ?|(?:run_in_background|ThreadPoolExecutor)\(.*, )"
+    r'"((?:evertable|engine)-[\w-]+)"'
+)
 
 
 @pytest.mark.parametrize("path", sorted(set(PATHS.findall(ARCHITECTURE + CONTRIBUTING))))
@@ -59,17 +63,10 @@ def test_the_states_of_a_generation_are_drawn() -> None:
 
 
 def test_every_thread_has_a_line() -> None:
-    named = {
-        name
-        for path in SOURCE.rglob("*.py")
-        if path.relative_to(SOURCE).parts[0] in ("server", "live", "control", "generations", "background.py")
-        for name in re.findall(
-            r'(?:thread_name_prefix|name)(?:: str)? ?= ?"((?:evertable|engine)-[\w-]+)"', path.read_text()
-        )
-    }
+    named = {name for path in SOURCE.rglob("*.py") for name in THREAD_NAMES.findall(path.read_text())}
     lines = set(re.findall(r"`((?:evertable|engine)-[\w-]+)`", ARCHITECTURE))
     assert named - lines - {"evertable-server"} == set()  # a server in a thread of its own is for tests and notebooks
-    assert lines - named - {"engine-keeper", "evertable-generation"} == set()
+    assert lines - named == set()
 
 
 def imported_tests(path: Path) -> list[Path]:

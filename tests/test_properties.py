@@ -43,7 +43,7 @@ def test_values_that_look_like_secrets(value: str) -> None:
 
 
 def test_secrets_are_wrapped() -> None:
-    """By name, by value, or because expansion marked them; only ``reveal`` returns them."""
+    """Names, values or expansion mark them; only ``reveal`` returns them."""
     properties = Properties.parse({"sasl.password": "a", "x": SecretText("b"), "y": SecretStr("c"), "z": "d"})
     assert properties.masked() == {"sasl.password": MASK, "x": MASK, "y": MASK, "z": "d"}
     assert properties.reveal() == {"sasl.password": "a", "x": "b", "y": "c", "z": "d"}

@@ -25,7 +25,7 @@ from evertable.secrets import suggests_secret
     ],
 )
 def test_names_that_suggest_a_secret(name: str) -> None:
-    """By one of their words, in any case and with any separators."""
+    """One of their words is enough, in any case and with any separators."""
     assert suggests_secret(name)
 
 

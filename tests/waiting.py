@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 PATIENCE_S = 240
-"""For very busy machines; others need a tenth of it."""
+"""Suits very busy machines; others need a tenth of it."""
 
 
 def wait_until(

@@ -35,7 +35,7 @@ from evertable.generations.context import GenerationContext, GenerationCounters
 from evertable.generations.control_reading import ControlReading
 from evertable.generations.events import EventQueue, Message, Stop
 from evertable.generations.orchestrator import Orchestrator, Ports
-from evertable.generations.overview import Board
+from evertable.generations.overview import CurrentOverview
 from evertable.generations.requests import ControlRequests
 from evertable.generations.retrying import Patience, StoppedError
 from evertable.generations.running import RunningGeneration
@@ -92,14 +92,14 @@ class Application:
         self._shutdown = Shutdown()
         self._events = EventQueue()
         self._watch = TopicWatch(self._events.put)
-        self.board = Board(self._watch)
+        self.overview = CurrentOverview(self._watch)
         self._status_tables = StatusTables(keys, changes.notify)
         self._patience = Patience(self._shutdown, self._status_tables.report)
         names = [config.table_of(config.left), config.table_of(config.right), config.joined_table, DEAD_LETTERS]
         self.catalog = Catalog(names, self._status_tables.tables, changes=changes)
         self._control = ControlTopic(config.kafka, config.control.topic) if config.control.enabled else None
         self._writer = Writer(self._control) if self._control else None
-        self._requests = ControlRequests(keys, self._writer, self._events, self.board)
+        self._requests = ControlRequests(keys, self._writer, self._events, self.overview)
         self._metrics = Metrics()
         self._counters = GenerationCounters(self._metrics.swapped)
         self._register_metrics()
@@ -124,7 +124,7 @@ class Application:
             self._metrics,
             control=self._requests.swap,
             rollback=self._requests.rollback,
-            status=lambda: self.board.flow,
+            status=lambda: self.overview.flow,
             topics=partial(asyncio.to_thread, selectable_topics, self._config),
         )
         async with serving(app, self._config.server) as url:
@@ -192,7 +192,7 @@ class Application:
         sweeper = Sweeper(context.engine.wait_released, context.delete, status_tables.report)
         ports = Ports(
             events=self._events,
-            board=self.board,
+            overview=self.overview,
             status_tables=status_tables,
             state_writer=state_writer,
             watch=self._watch,
@@ -238,8 +238,8 @@ class Application:
         if self._control is None:
             return None
 
-        def post(record: ControlMessage) -> None:
-            self._events.put(Message(record, topic_id=listener.topic_id))
+        def post(record: ControlMessage, topic_id: str | None) -> None:
+            self._events.put(Message(record, topic_id=topic_id))
 
         report = self._status_tables.report
         listener = ControlListener(self._control, reading.after, post, report, topic_id=reading.topic_id)
@@ -263,10 +263,10 @@ class Application:
         self._shutdown.begin()
 
     def _register_metrics(self) -> None:
-        counters, board = self._counters, self.board
+        counters, overview = self._counters, self.overview
         self._metrics.read("evertable_changes_folded_total", lambda: counters.folded)
         self._metrics.read("evertable_rejects_total", lambda: {(name,): n for name, n in counters.rejects.items()})
-        self._metrics.read("evertable_lag_records", lambda: board.lag)
+        self._metrics.read("evertable_lag_records", lambda: overview.lag)
 
 
 def _flip(hub: Hub, generation: int, tables: Mapping[str, Table], also: Callable[[], None]) -> None:

@@ -168,10 +168,10 @@ def test_a_setting_that_kafka_refuses_is_quoted_from_its_log(tmp_path: Path) -> 
         EmbeddedBroker(data_dir=tmp_path, properties={"num.io.threads": "none"}).start()
 
 
-@pytest.mark.parametrize(("name", "said"), [("file/data", "cannot be used: "), ("a,b", "has a comma in its path")])
-def test_a_folder_that_will_not_do_is_named(tmp_path: Path, name: str, said: str) -> None:
+@pytest.mark.parametrize(("name", "problem"), [("file/data", "cannot be used: "), ("a,b", "has a comma in its path")])
+def test_a_folder_that_will_not_do_is_named(tmp_path: Path, name: str, problem: str) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(BrokerError, match=rf"The data folder .*/{name} {said}"):
+    with pytest.raises(BrokerError, match=rf"The data folder .*/{name} {problem}"):
         EmbeddedBroker(data_dir=tmp_path / name).start()
 
 

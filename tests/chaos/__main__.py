@@ -14,7 +14,7 @@ from tests.chaos.schedule import schedule
 from tests.proxy import broker_behind_proxy
 
 MINUTES = 9.0
-"""Of faults; the start and the comparison take about three more."""
+"""How long faults last; the start and the comparison take about three more minutes."""
 
 
 def main() -> int:

@@ -31,12 +31,12 @@ from evertable.errors import BrokerError
 
 VIEWERS = 8
 RECORDS = 200
-"""In each topic at the beginning."""
+"""The records in each topic at the beginning."""
 PER_SECOND = 100
 FIRST_S = 600
 BROKER_STARTS = 3
 LATENCY_MS = 200.0
-"""In each direction: a round trip takes twice as long."""
+"""The delay in each direction: a round trip takes twice as long."""
 
 
 class Stage:

@@ -10,7 +10,7 @@ from tests.chaos.oracle import differences, expected, shown
 from tests.chaos.server import Built
 from tests.chaos.stage import Stage
 from tests.chaos.topics import Recreation, wired
-from tests.serving.trouble import changelogs
+from tests.serving.faults import changelogs
 
 from evertable.client import Client
 from evertable.errors import EvertableError

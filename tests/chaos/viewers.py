@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import websockets
 from tests.live.picture import Frame, Picture
-from tests.serving.audience import Audience
+from tests.serving.viewers import Viewers
 from websockets.exceptions import ConnectionClosed, InvalidMessage
 
 from evertable.client import Client
@@ -53,7 +53,7 @@ class Witness:
         self.marks: dict[tuple[int, str], set[str]] = {}
         """The topics of rows, by generation and column."""
         self.generations: dict[int, int] = {}
-        """By publication."""
+        """The generation of each publication."""
         self.empty: set[Emptiness] = set()
         self.pages = 0
         self._lock = threading.Lock()
@@ -78,8 +78,8 @@ class Witness:
                 self.empty.add(Emptiness(page["table"], generation))
 
 
-class Crowd(Audience):
-    """An audience that reconnects, and of which some can stop reading for a while."""
+class Crowd(Viewers):
+    """Viewers that reconnect; some of them can stop reading for a while."""
 
     def __init__(self, url: str, viewers: int, witness: Witness) -> None:
         super().__init__(url, viewers, TABLES)

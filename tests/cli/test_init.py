@@ -41,9 +41,9 @@ def topics(broker: EmbeddedBroker, new_topic: Callable[..., str]) -> tuple[str, 
 def test_a_file_that_can_be_served(broker: EmbeddedBroker, topics: tuple[str, str], tmp_path: Path) -> None:
     file = tmp_path / "evertable.yaml"
     output = init(*topics, "--kafka", broker.bootstrap, "--file", str(file))
-    doubt = f"1 of 21 records of {topics[1]} are not JSON objects"
-    assert f"Unsure: {doubt}" in output
-    assert f"#   {doubt}" in file.read_text()
+    warning = f"1 of 21 records of {topics[1]} are not JSON objects"
+    assert f"Unsure: {warning}" in output
+    assert f"#   {warning}" in file.read_text()
     config = load(file, {})
     assert [source.topic for source in (config.left, config.right)] == list(topics)
     assert config.app == "-".join(topics)

@@ -43,4 +43,4 @@ def client(server: LiveServer) -> Iterator[Client]:
 def no_thread_is_left() -> Iterator[None]:
     """Checks that the threads of all watches have ended."""
     yield
-    wait_until(lambda: not any(thread.name == "evertable-watch" for thread in threading.enumerate()))
+    wait_until(lambda: not any(thread.name == "evertable-client" for thread in threading.enumerate()))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.client.frames import ADA, BOB, page_frame
 
-from evertable.client.connection import Connection, ConnectionState, Socket
+from evertable.client.connection import Connection, ConnectionState, WebSocket
 from evertable.client.errors import ServerAnswerError, ServerRefusedError, ServerUnreachableError
 from evertable.client.receiver import PageReceiver
 from evertable.errors import ColumnNotFoundError
@@ -91,7 +91,7 @@ class Rig:
         self._on_page()
 
     @asynccontextmanager
-    async def _open(self) -> AsyncIterator[Socket]:
+    async def _open(self) -> AsyncIterator[WebSocket]:
         script = next(self._scripts)
         if isinstance(script, Exception):
             raise script

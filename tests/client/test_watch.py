@@ -41,7 +41,7 @@ def until(watch: Iterable[Page], condition: Callable[[Page], bool]) -> Page:
 
 
 def watching() -> bool:
-    return any(thread.name == "evertable-watch" for thread in threading.enumerate())
+    return any(thread.name == "evertable-client" for thread in threading.enumerate())
 
 
 def test_a_page_after_every_change(client: Client, server: LiveServer) -> None:

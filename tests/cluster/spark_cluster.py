@@ -19,7 +19,7 @@ from evertable.install.java import find_java
 HOST = "127.0.0.1"
 HOME = Path(pyspark.__file__).parent
 CORES = 32
-"""Of each worker: more than the machine has, since tasks mostly wait."""
+"""The cores of each worker: more than the machine has, since tasks mostly wait."""
 
 
 class Daemon:

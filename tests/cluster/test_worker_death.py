@@ -27,7 +27,7 @@ from evertable.schema.joins import JoinType
 def test_all_joins_continue_from_their_checkpoints(
     broker: EmbeddedBroker, new_topic: Callable[..., str], cluster: SparkCluster, tmp_path: Path
 ) -> None:
-    """After a commit and while records flow, on the rest of the cluster; the driver survives."""
+    """It continues after a commit and while records flow, on the rest of the cluster; the driver survives."""
     events: list[EngineEvent] = []
     records = packed(200, number=42)
     third = len(records) // 3

@@ -37,7 +37,7 @@ def expanded(data: Data, folder: Path = Path()) -> tuple[Data, list[str]]:
     ],
 )
 def test_variables(text: str, value: str) -> None:
-    """As in a shell, once: the value is not expanded again."""
+    """They are expanded once, as in a shell: the value is not expanded again."""
     assert (value, []) == expanded(text)
 
 

@@ -46,7 +46,7 @@ def test_the_first_place_that_has_one_counts(tmp_path: Path, monkeypatch: pytest
 
 
 def test_the_environment_alone_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a container without a file."""
+    """A container may have no file."""
     monkeypatch.chdir(tmp_path)
     env = {"EVERTABLE_KAFKA__BOOTSTRAP_SERVERS": "kafka:9092"}
     with pytest.raises(ConfigError, match="sources: is missing"):
@@ -77,7 +77,7 @@ def test_files_that_are_no_configuration(tmp_path: Path, content: bytes, message
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
-    """And the problem reports it."""
+    """The problem reports that it is a folder."""
     with pytest.raises(ConfigError, match="Is a directory"):
         load(tmp_path, {})
 

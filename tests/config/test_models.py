@@ -35,7 +35,7 @@ def test_defaults(load_text: Load) -> None:
 
 
 def test_a_null_means_the_default(load_text: Load, minimal: str) -> None:
-    """For values and for whole sections."""
+    """This holds for values and for whole sections."""
     text = minimal + "app:\njoin: ~\nengine: {trigger: null, spark: }\nchangelog: {kafka: null}\n"
     assert load_text(minimal) == load_text(text)
 

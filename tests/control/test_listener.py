@@ -24,13 +24,15 @@ CHECK_S = 0.2
 
 
 class Delivered(list[ControlMessage]):
-    """The delivered messages, and the threads of the calls."""
+    """The delivered messages, and the topic ids and threads of the calls."""
 
     def __init__(self) -> None:
+        self.topic_ids: set[str | None] = set()
         self.threads: set[str] = set()
 
-    def __call__(self, message: ControlMessage) -> None:
+    def __call__(self, message: ControlMessage, topic_id: str | None) -> None:
         self.append(message)
+        self.topic_ids.add(topic_id)
         self.threads.add(threading.current_thread().name)
 
     @property
@@ -53,7 +55,7 @@ def report(level: str, message: str) -> None:
 @contextmanager
 def listener(
     topic: ControlTopic,
-    on_message: Callable[[ControlMessage], None],
+    on_message: Callable[[ControlMessage, str | None], None],
     after: dict[int, int] | None = None,
     topic_id: str | None = None,
 ) -> Iterator[ControlListener]:
@@ -97,17 +99,17 @@ def test_the_callback_may_close(broker: EmbeddedBroker, new_topic: NewTopic, pro
     """It is not called again."""
     topic = control_topic(broker, new_topic())
     produce(topic.name, [b"0", b"1"])
-    told: list[ControlMessage] = []
+    received: list[ControlMessage] = []
     running: ControlListener
 
-    def close(message: ControlMessage) -> None:
-        told.append(message)
+    def close(message: ControlMessage, _topic_id: str | None) -> None:
+        received.append(message)
         running.close()
 
     running = ControlListener(topic, {}, close, report)
     running.start()
     wait_until(lambda: not any(thread.name == "evertable-control" for thread in threading.enumerate()))
-    assert [message.value for message in told] == [b"0"]
+    assert [message.value for message in received] == [b"0"]
 
 
 def test_a_callback_that_raises(
@@ -115,15 +117,15 @@ def test_a_callback_that_raises(
 ) -> None:
     """The error is logged with the message's offset, and the next message is delivered."""
     topic = control_topic(broker, new_topic())
-    told: list[bytes | None] = []
+    received: list[bytes | None] = []
 
-    def fail(message: ControlMessage) -> None:
-        told.append(message.value)
+    def fail(message: ControlMessage, _topic_id: str | None) -> None:
+        received.append(message.value)
         raise ValueError(message.value)
 
     with listener(topic, fail):
         produce(topic.name, [b"0", b"1"])
-        wait_until(lambda: told == [b"0", b"1"])
+        wait_until(lambda: received == [b"0", b"1"])
     assert f"{topic.name}[0], offset 0 could not be processed" in caplog.text
 
 
@@ -172,7 +174,7 @@ def test_a_topic_that_was_recreated_while_no_listener_ran(
     produce_to(broker.bootstrap)(topic.name, [b"0", b"1", b"2"])
     with listener(topic, delivered, {0: 2}, topic_id=first) as running:
         delivered.wait(b"0", b"1", b"2")
-        assert running.topic_id == topic.describe().id
+        assert delivered.topic_ids == {running.topic_id} == {topic.describe().id}
 
 
 def test_offsets_behind_the_end(

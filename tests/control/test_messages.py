@@ -225,7 +225,7 @@ def test_a_message_for_a_wiring() -> None:
 
 
 def test_folding() -> None:
-    """In the order of time, partition and offset, without rejected ones."""
+    """Messages are folded in the order of time, partition and offset, without rejected ones."""
     messages = [
         ControlMessage(1, 7, 20, b'{"joinType": "asof"}'),
         ControlMessage(0, 9, 10, b'{"usersTopic": "u1"}'),
@@ -237,7 +237,7 @@ def test_folding() -> None:
     ]
     folded = fold(messages, WANTED, KEYS)
     assert folded.wiring == Wiring("u3", "accounts_v1", JoinType.ASOF)
-    told = [
+    resolved = [
         (
             message.partition,
             message.offset,
@@ -245,7 +245,7 @@ def test_folding() -> None:
         )
         for message, resolution in folded.resolutions
     ]
-    assert told == [
+    assert resolved == [
         (0, 9, True),
         (0, 10, True),
         (0, 11, True),
@@ -293,18 +293,18 @@ wirings = st.builds(Wiring, st.just("a") | st.just("b"), st.just("b"), st.sample
 def test_any_message_is_resolved_or_rejected(value: bytes | None, wanted: Wiring) -> None:
     """Its descriptions are texts; applied a second time it changes nothing."""
     resolution = resolve(value, wanted, KEYS)
-    said = [text for text in resolution.given.values() if text is not None]
+    texts = [text for text in resolution.given.values() if text is not None]
     assert tuple(resolution.given) == KEYS.names
     if isinstance(resolution, Rejected):
         assert resolution.condition.value in set(Condition)
-        said.append(resolution.sentence)
+        texts.append(resolution.sentence)
     else:
         assert resolution.changed == (resolution.wiring != wanted)
         assert CONFIG.rewired(resolution.wiring).wiring == resolution.wiring
         again = resolve(value, resolution.wiring, KEYS)
         assert again == Resolved(resolution.wiring, False, resolution.given, resolution.warnings)
-        said += resolution.warnings
-    assert all(text.isprintable() and text.encode() is not None for text in said)
+        texts += resolution.warnings
+    assert all(text.isprintable() and text.encode() is not None for text in texts)
 
 
 @given(st.lists(st.builds(ControlMessage, st.integers(0, 2), st.integers(0, 9), st.integers(0, 3), values)), wirings)

@@ -75,7 +75,7 @@ def test_all_messages_are_read(broker: EmbeddedBroker, new_topic: NewTopic, prod
 
 
 def test_the_order_is_that_of_time(broker: EmbeddedBroker, new_topic: NewTopic) -> None:
-    """Then of partitions, then of offsets."""
+    """Ties are ordered by partition, then by offset."""
     topic = control_topic(broker, new_topic(partitions=3))
     producer = Producer({"bootstrap.servers": broker.bootstrap, "enable.idempotence": True})
     for partition, timestamp in [(2, 5), (1, 9), (0, 7), (0, 5), (2, 5)]:

@@ -45,20 +45,20 @@ def test_it_may_get_ready_before_the_first_message(broker: EmbeddedBroker, new_t
 def test_closing_ends_a_write_with_an_error() -> None:
     """The write does not wait any longer for an unreachable broker."""
     writer = Writer(control_topic_of_nobody(), timeout_s=600)
-    told: list[Exception] = []
+    errors: list[Exception] = []
 
     def write() -> None:
         try:
             writer.write({})
         except EvertableError as error:
-            told.append(error)
+            errors.append(error)
 
     writing = threading.Thread(target=write)
     writing.start()
     while writing.is_alive():  # it may not have begun yet
         writer.close()
         writing.join(0.1)
-    assert [type(error) for error in told] == [KafkaUnreachableError]
+    assert [type(error) for error in errors] == [KafkaUnreachableError]
 
 
 def control_topic_of_nobody() -> ControlTopic:
@@ -69,10 +69,10 @@ def test_any_thread_may(broker: EmbeddedBroker, new_topic: NewTopic) -> None:
     """Each write returns its own offset."""
     topic = control_topic(broker, new_topic())
     writer = Writer(topic)
-    told: dict[int, tuple[int, int]] = {}
+    returned: dict[int, tuple[int, int]] = {}
 
     def write(number: int) -> None:
-        told[number] = writer.write({"number": number})
+        returned[number] = writer.write({"number": number})
 
     threads = [threading.Thread(target=write, args=(number,)) for number in range(20)]
     for thread in threads:
@@ -80,7 +80,7 @@ def test_any_thread_may(broker: EmbeddedBroker, new_topic: NewTopic) -> None:
     for thread in threads:
         thread.join()
     written = {json.loads(message.value or b"")["number"]: (0, message.offset) for message in topic.read_all({})}
-    assert written == told
+    assert written == returned
 
 
 def test_a_missing_right(own_broker: EmbeddedBroker) -> None:

@@ -25,7 +25,7 @@ STAYS = re.compile(r"evertable (broker|serve|tail)\b")
 """Commands that run until Ctrl-C, each in its own terminal."""
 
 PATIENCE_S = 240.0
-"""For one command: on a busy machine the start of Spark alone takes more than a minute."""
+"""The time for one command: on a busy machine the start of Spark alone takes more than a minute."""
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ def test_every_document_is_linked_from_the_readme() -> None:
 
 @pytest.mark.parametrize("block", blocks("json"), ids=lambda block: f"{block[0]}:{block[1]}")
 def test_json_can_be_parsed(block: tuple[str, int, str]) -> None:
-    """As a whole, or line by line if there are several frames."""
+    """The block is one document, or has several frames, one per line."""
     try:
         json.loads(block[2])
     except json.JSONDecodeError:

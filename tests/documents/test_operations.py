@@ -21,7 +21,7 @@ from evertable.config.names import CONTROL, STATE
 from evertable.engine.process import ARRIVAL_S
 from evertable.engine.session import LOCAL_SETTINGS, LOCAL_SLOTS, SETTINGS, slots_of
 from evertable.install import cache
-from evertable.server.metrics import METRICS, Kind, Metrics
+from evertable.server.metrics import METRICS, Metrics, MetricType
 from evertable.server.security import AccessRules, RequestHead
 from evertable.state.ownership import LEASE_S
 from evertable.state.state_topic import StateTopic
@@ -51,7 +51,7 @@ def expressions(dashboard: dict[str, Any]) -> list[tuple[str, str]]:
 
 def metric_of(name: str) -> str:
     base = re.sub(r"_(bucket|sum|count)$", "", name)
-    return base if base in BY_NAME and BY_NAME[base].kind is Kind.HISTOGRAM else name
+    return base if base in BY_NAME and BY_NAME[base].type is MetricType.HISTOGRAM else name
 
 
 def test_every_metric_of_the_dashboard_exists() -> None:

@@ -79,7 +79,7 @@ class EnoughError(Exception):
 
 
 def test_its_python_runs() -> None:
-    """On a server with such a table; its third line of output is the first page of a watch."""
+    """The server has such a table; the third line of output is the first page of a watch."""
     table = BoundedTable(parse_columns({"name": "string", "balance": "double"}), 10)
     table.append([("Ada", 120.5), ("Eve", 99.0)])
     settings = Server(port=0)

@@ -14,7 +14,6 @@ from evertable.config import Swap, SwapMode
 from evertable.generations.lifecycle import (
     MOVES,
     Action,
-    Build,
     End,
     Generation,
     GenerationState,
@@ -22,6 +21,7 @@ from evertable.generations.lifecycle import (
     Publish,
     Result,
     Settle,
+    StartBuild,
 )
 from evertable.schema.joins import JoinType
 from evertable.schema.wiring import Wiring
@@ -29,7 +29,7 @@ from evertable.schema.wiring import Wiring
 
 def test_the_first_generation_is_built_warms_and_goes_live() -> None:
     life = Lifecycle(Swap(), last=6)
-    assert life.want(A, 0, "m1") == [Build(7, A)]
+    assert life.want(A, 0, "m1") == [StartBuild(7, A)]
     assert life.started(7, 1) == []
     assert life.caught_up(7, 2) == [Publish(7), Settle("m1", Result.APPLIED)]
     assert life.live is not None
@@ -38,7 +38,7 @@ def test_the_first_generation_is_built_warms_and_goes_live() -> None:
 
 def test_a_swap_builds_beside_the_live_one_which_then_lingers_and_retires() -> None:
     life = live_on(A)
-    assert life.want(B, 10, "m") == [Build(2, B)]
+    assert life.want(B, 10, "m") == [StartBuild(2, B)]
     life.started(2, 11)
     assert life.caught_up(2, 12) == [Publish(2), Settle("m", Result.APPLIED)]
     assert (life.previous, life.next_due) == (A, 20)
@@ -54,13 +54,13 @@ def test_an_unchanged_wiring_changes_nothing() -> None:
 
 
 def test_newer_messages_supersede_a_build_and_only_the_newest_is_built_next() -> None:
-    """Not before the one that was given up is cleaned up."""
+    """It waits until the one that was given up is cleaned up."""
     life = live_on(A)
     life.want(B, 1, "m1")
     assert life.want(C, 2, "m2") == [Settle("m1", Result.SUPERSEDED, "a newer message came"), End(2)]
     assert life.want(B, 3, "m3") == [Settle("m2", Result.SUPERSEDED, "a newer message came")]
     assert life.started(2, 4) == []
-    assert life.ended(2, 5) == [Build(3, B)]
+    assert life.ended(2, 5) == [StartBuild(3, B)]
     life.started(3, 6)
     assert life.caught_up(3, 7)[-1] == Settle("m3", Result.APPLIED)
 
@@ -73,7 +73,7 @@ def test_in_a_burst_the_next_build_waits_until_it_is_over() -> None:
     life.want(B, 1.3)
     assert life.tick(1.4) == []
     assert life.next_due == 1.55
-    assert life.tick(1.55) == [Build(3, B)]
+    assert life.tick(1.55) == [StartBuild(3, B)]
 
 
 def test_going_back_to_the_live_wiring_gives_up_the_build() -> None:
@@ -134,7 +134,7 @@ def test_a_swap_that_comes_to_nothing_leaves_the_live_one(how: str) -> None:
     assert actions == [Settle("m", Result.FAILED, reason), End(2)]
     assert life.ended(2, 130) == []
     assert (life.wanted, life.next_due) == (A, float("inf"))
-    assert life.want(B, 140, "again") == [Build(3, B)]
+    assert life.want(B, 140, "again") == [StartBuild(3, B)]
 
 
 def test_the_first_generation_has_no_timeout() -> None:
@@ -145,15 +145,15 @@ def test_the_first_generation_has_no_timeout() -> None:
 
 def test_before_anything_is_live_what_falls_back_is_tried_then_all_again() -> None:
     life = Lifecycle(Swap(), fallbacks=(A, B), retry_s=5)
-    assert life.want(A, 0) == [Build(1, A)]
+    assert life.want(A, 0) == [StartBuild(1, A)]
     assert life.failed(1, "no topic", 1) == [End(1)]
-    assert life.ended(1, 2) == [Build(2, B)]
+    assert life.ended(1, 2) == [StartBuild(2, B)]
     assert life.failed(2, "no topic either", 3) == [End(2)]
     assert life.ended(2, 4) == []
     assert life.next_due == 8
-    assert life.tick(8) == [Build(3, A)]
+    assert life.tick(8) == [StartBuild(3, A)]
     life.failed(3, "still not", 9)
-    assert life.ended(3, 10) == [Build(4, B)]
+    assert life.ended(3, 10) == [StartBuild(4, B)]
     life.started(4, 11)
     assert life.caught_up(4, 12) == [Publish(4)]
     assert life.wanted == B
@@ -165,21 +165,21 @@ def test_what_was_live_before_a_restart_is_retried_while_a_disk_is_full() -> Non
     life.want(A, 0)
     assert life.failed(1, "disk full", 1, lasting=False) == [End(1)]
     assert life.ended(1, 2) == []
-    assert life.tick(life.next_due) == [Build(2, A)]
+    assert life.tick(life.next_due) == [StartBuild(2, A)]
 
 
 def test_a_message_that_failed_at_the_start_is_not_tried_again() -> None:
     life = Lifecycle(Swap(), fallbacks=(A, B), retry_s=5)
-    assert life.want(C, 0, "m") == [Build(1, C)]
+    assert life.want(C, 0, "m") == [StartBuild(1, C)]
     assert life.failed(1, "disk full", 1, lasting=False) == [Settle("m", Result.FAILED, "disk full"), End(1)]
-    assert life.ended(1, 2) == [Build(2, A)]
+    assert life.ended(1, 2) == [StartBuild(2, A)]
     life.failed(2, "disk full", 3, lasting=False)
     life.ended(2, 4)
-    assert life.tick(life.next_due) == [Build(3, A)]
+    assert life.tick(life.next_due) == [StartBuild(3, A)]
 
 
 def test_what_cannot_be_built_is_tried_less_and_less_often() -> None:
-    """At most half a minute apart; a message starts anew."""
+    """They are at most half a minute apart; a message starts anew."""
     life = Lifecycle(Swap(), retry_s=5)
     life.want(A, 0)
     now, waits = 0.0, []
@@ -188,7 +188,7 @@ def test_what_cannot_be_built_is_tried_less_and_less_often() -> None:
         life.ended(number, now)
         waits.append(life.next_due - now)
         now = life.next_due
-        assert life.tick(now) == [Build(number + 1, A)]
+        assert life.tick(now) == [StartBuild(number + 1, A)]
     assert waits == [5, 10, 20, 30, 30, 30]
     life.want(B, now)
     life.ended(7, now)
@@ -203,7 +203,7 @@ def test_a_message_does_not_wait_for_the_next_try() -> None:
     life.want(A, 0)
     life.failed(1, "no topic", 1)
     life.ended(1, 2)
-    assert life.want(B, 3, "m") == [Build(2, B)]
+    assert life.want(B, 3, "m") == [StartBuild(2, B)]
 
 
 def test_what_ends_at_the_stop_is_not_built_again() -> None:
@@ -228,16 +228,16 @@ def test_what_is_being_resumed_at_the_stop_stays() -> None:
 
 def test_a_generation_that_cannot_be_resumed_is_built_anew() -> None:
     life = Lifecycle(Swap())
-    assert life.resume(9, A) == [Build(9, A, resumed=True)]
+    assert life.resume(9, A) == [StartBuild(9, A, resumed=True)]
     assert life.failed(9, "its topics were recreated", 1) == [End(9)]
-    assert life.ended(9, 2) == [Build(10, A)]
+    assert life.ended(9, 2) == [StartBuild(10, A)]
 
 
 def test_a_live_generation_that_cannot_go_on_is_rebuilt_beside_it() -> None:
     """It is read until then, and does not linger."""
     life = live_on(A)
-    assert life.failed(1, "data loss", 1) == [Build(2, A)]
-    assert life.failed(1, "told twice", 1) == []
+    assert life.failed(1, "data loss", 1) == [StartBuild(2, A)]
+    assert life.failed(1, "reported twice", 1) == []
     assert life.live is not None
     assert life.live.broken
     life.started(2, 2)
@@ -251,7 +251,7 @@ def test_a_held_generation_ends_and_what_is_live_stays() -> None:
     assert life.held(2, "all rejected") == [Settle("m", Result.HELD, "all rejected"), End(2)]
     assert life.ended(2, 3) == []
     assert (life.live and life.live.number, life.wanted) == (1, A)
-    assert life.want(B, 4, "again") == [Build(3, B)]
+    assert life.want(B, 4, "again") == [StartBuild(3, B)]
 
 
 def test_a_message_that_is_held_at_the_start_falls_back_and_is_not_tried_again() -> None:
@@ -259,10 +259,10 @@ def test_a_message_that_is_held_at_the_start_falls_back_and_is_not_tried_again()
     life.want(B, 0, "m")
     life.started(1, 1)
     life.held(1, "all rejected")
-    assert life.ended(1, 2) == [Build(2, A)]
+    assert life.ended(1, 2) == [StartBuild(2, A)]
     life.failed(2, "no topic", 3)
     life.ended(2, 4)
-    assert life.tick(life.next_due) == [Build(3, A)]
+    assert life.tick(life.next_due) == [StartBuild(3, A)]
 
 
 def test_nothing_is_held_if_there_is_nothing_else_to_show() -> None:
@@ -282,7 +282,7 @@ def test_room_is_made_by_what_lingers() -> None:
     life.want(C, 2, "m")
     assert life.make_room(3) == [End(3), End(1)]
     assert life.ended(1, 4) == []
-    assert life.ended(3, 5) == [Build(4, C)]
+    assert life.ended(3, 5) == [StartBuild(4, C)]
     assert life.make_room(6) == []
 
 
@@ -321,7 +321,7 @@ class Histories(RuleBasedStateMachine):
     def do(self, actions: list[Action]) -> None:
         for action in actions:
             match action:
-                case Build(number, _, resumed):
+                case StartBuild(number, _, resumed):
                     assert not self.closed, "a build after the end"
                     assert not self.building | self.warming, "two builds at a time"
                     assert number not in self.running
@@ -341,7 +341,7 @@ class Histories(RuleBasedStateMachine):
                     self.ending.add(number)
                 case Settle(request, result):
                     assert isinstance(request, int)
-                    assert request not in self.settled, "told twice"
+                    assert request not in self.settled, "settled twice"
                     self.settled[request] = result
 
     @rule(wiring=st.sampled_from(WIRINGS))

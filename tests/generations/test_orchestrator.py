@@ -20,7 +20,7 @@ from evertable.generations.context import GenerationContext, GenerationCounters
 from evertable.generations.events import Answer, Broken, Built, EventQueue, Message
 from evertable.generations.lifecycle import Lifecycle
 from evertable.generations.orchestrator import Orchestrator, Ports
-from evertable.generations.overview import Board
+from evertable.generations.overview import CurrentOverview
 from evertable.generations.status_tables import LOGS, STATUS, StatusTables
 from evertable.schema.wiring import Wiring
 from evertable.shutdown import Shutdown
@@ -93,14 +93,14 @@ class Rig:
         self.may_publish.set()
         self.may_answer.set()
         nothing: Any = _Nothing()
-        self.board = Board(nothing)
+        self.overview = CurrentOverview(nothing)
         counters = GenerationCounters(lambda *_: None)
         post, report = self.events.put, self.status_tables.report
         context = GenerationContext(CONFIG, nothing, nothing, nothing, lambda: None, counters, post, report)
         writer: Any = self
         ports = Ports(
             events=self.events,
-            board=self.board,
+            overview=self.overview,
             status_tables=self.status_tables,
             state_writer=writer,
             watch=nothing,
@@ -243,7 +243,7 @@ def test_nothing_is_shown_or_ended_before_viewers_see_the_new_generation() -> No
         assert rig.results == []
         assert not rig.generations[1].ended
         assert rig.status[4] == 1
-        overview = rig.board.overview
+        overview = rig.overview.snapshot
         assert overview is not None
         assert overview.live is not None
         assert overview.live.number == 1
@@ -286,8 +286,8 @@ def test_any_thread_may_read_the_overview_while_generations_come_and_go() -> Non
         def read() -> None:
             while not done.is_set():
                 try:
-                    assert rig.board.flow is not None
-                    assert rig.board.lag == {}
+                    assert rig.overview.flow is not None
+                    assert rig.overview.lag == {}
                 except Exception as error:
                     failures.append(error)
 

@@ -103,7 +103,11 @@ def test_an_outage_is_logged_once_a_minute_and_at_its_end(writing: Writing) -> N
     writing.store.failures = iter([UNREACHABLE] * int(1.5 * EVERY_S / RETRY_S))
     with capture_logs() as logs:
         writing.steps(1)
-    assert [entry["event"] for entry in logs] == ["state_not_written", "state_not_written", "state_written_again"]
+    assert [entry["event"] for entry in logs] == [
+        "Could not write to the state topic; retrying",
+        "Could not write to the state topic; retrying",
+        "The state topic can be written to again",
+    ]
 
 
 def test_flush_returns_whether_all_is_written_in_time(writing: Writing) -> None:

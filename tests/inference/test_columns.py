@@ -33,16 +33,16 @@ def sample(*values: object) -> Sample:
 )
 def test_a_type_for_each_kind_of_value(values: tuple[object, ...], expected: str) -> None:
     assert sample(*values).columns == {"x": expected}
-    assert sample(*values).doubts == ()
+    assert sample(*values).warnings == ()
 
 
-def test_doubts() -> None:
-    assert "several types (long, string)" in sample(1, "one").doubts[0]
-    assert "null in every sampled record" in sample(None).doubts[0]
+def test_warnings() -> None:
+    assert "several types (long, string)" in sample(1, "one").warnings[0]
+    assert "null in every sampled record" in sample(None).warnings[0]
     rare = sample_of("t", [b'{"x": 1, "y": 1}', b'{"x": 1}', b'{"x": 1}'])
-    assert rare.doubts == ("t.y is in only 1 of 3 records",)
+    assert rare.warnings == ("t.y is in only 1 of 3 records",)
     broken = sample_of("t", [b'{"x": 1}', b"{", None, b"[]", b"7"])
-    assert broken.doubts == ("4 of 5 records of t are not JSON objects and would go to dead_letters",)
+    assert broken.warnings == ("4 of 5 records of t are not JSON objects and would go to dead_letters",)
     assert len(broken.rows) == 1
 
 

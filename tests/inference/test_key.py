@@ -1,4 +1,4 @@
-"""The key is the column that both topics have in common; doubts are listed."""
+"""The key is the column that both topics have in common; warnings are listed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_the_same_name_and_the_same_values() -> None:
     accounts = sample("accounts", *({"userId": f"u{i % 20}", "kind": "chq", "balance": 1.5} for i in range(40)))
     key = infer_key(USERS, accounts)
     assert key is not None
-    assert (key.left, key.right, key.doubts) == ("userId", "userId", ())
+    assert (key.left, key.right, key.warnings) == ("userId", "userId", ())
 
 
 def test_other_names_but_the_same_values() -> None:
@@ -30,12 +30,12 @@ def test_other_names_but_the_same_values() -> None:
     assert (key.left, key.right) == ("userId", "owner")
 
 
-def test_a_key_by_name_only_is_a_doubt() -> None:
+def test_a_key_by_name_only_gives_a_warning() -> None:
     accounts = sample("accounts", *({"userId": f"x{i}"} for i in range(40)))
     key = infer_key(USERS, accounts)
     assert key is not None
     assert (key.left, key.right) == ("userId", "userId")
-    assert "the key is a guess by name: in the samples, 0% of the values of accounts.userId" in key.doubts[0]
+    assert "the key is a guess by name: in the samples, 0% of the values of accounts.userId" in key.warnings[0]
 
 
 def test_nothing_in_common() -> None:

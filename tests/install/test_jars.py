@@ -73,14 +73,14 @@ def test_jars_are_fetched_once_and_then_taken_from_the_cache(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, publish: Publish
 ) -> None:
     publish(TWO_JARS)
-    said: list[str] = []
-    first = jar_paths("engine", said.append)
+    printed: list[str] = []
+    first = jar_paths("engine", printed.append)
     assert [path.name for path in first] == ["first-1.0.jar", "second-2.1-3.jar"]
     assert [path.read_bytes() for path in first] == [b"one", b"two"]
     monkeypatch.setattr(jars, "_verified", set())
     use_repository(monkeypatch, tmp_path, (tmp_path / "gone").as_uri())
-    assert jar_paths("engine", said.append) == first
-    assert said == ["engine jars: downloading 2"]
+    assert jar_paths("engine", printed.append) == first
+    assert printed == ["engine jars: downloading 2"]
 
 
 def test_nothing_but_the_jars_is_kept(cache: Path, publish: Publish) -> None:
@@ -127,10 +127,10 @@ def test_a_missing_network_is_reported_and_leaves_nothing(
     use_repository(monkeypatch, tmp_path, "http://127.0.0.1:1/")  # port 1: refused at once
     with pytest.raises(JarsUnavailableError) as caught:
         jar_paths("engine")
-    said = str(caught.value)
-    assert said.startswith("[JARS_UNAVAILABLE] Could not fetch org.example:first:1.0, org.example:second:2.1-3: ")
-    assert "Connection refused" in said
-    assert "Check the network." in said
+    message = str(caught.value)
+    assert message.startswith("[JARS_UNAVAILABLE] Could not fetch org.example:first:1.0, org.example:second:2.1-3: ")
+    assert "Connection refused" in message
+    assert "Check the network." in message
     assert kept(cache) == []
 
 
@@ -153,8 +153,8 @@ def test_two_setups_at_once_fetch_once(publish: Publish) -> None:
     )
     command = [sys.executable, "-c", program, str(jars.LOCK_FILE)]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    said = sorted(line for one in both for line in one.communicate(timeout=60)[0].splitlines())
-    assert said == ["[b'one', b'two']", "[b'one', b'two']", "engine jars: downloading 2"]
+    lines = sorted(line for one in both for line in one.communicate(timeout=60)[0].splitlines())
+    assert lines == ["[b'one', b'two']", "[b'one', b'two']", "engine jars: downloading 2"]
 
 
 def test_the_lock_names_every_set_and_the_versions_of_the_design() -> None:

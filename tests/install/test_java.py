@@ -120,11 +120,11 @@ def test_debian_as_root_gets_java_from_apt(monkeypatch: pytest.MonkeyPatch, tmp_
     put_on_path(monkeypatch, apt)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(platform, "freedesktop_os_release", lambda: {"ID": "ubuntu", "ID_LIKE": "debian"})
-    said: list[str] = []
-    assert find_or_install_java(said.append) == Java(tools / "java", tmp_path / "jvm", 21)
+    printed: list[str] = []
+    assert find_or_install_java(printed.append) == Java(tools / "java", tmp_path / "jvm", 21)
     assert (tmp_path / "calls").read_text().splitlines() == [
         "update -qq",
         "install -y -qq --no-install-recommends openjdk-17-jre-headless",
         "install -y -qq --no-install-recommends default-jre-headless",
     ]
-    assert said == ["no Java 17 here: installing one with apt-get (a minute or so)"]
+    assert printed == ["no Java 17 here: installing one with apt-get (a minute or so)"]

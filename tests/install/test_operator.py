@@ -51,11 +51,11 @@ def test_a_source_that_does_not_compile_is_shown_and_the_old_jar_stays(sources: 
     (sources / "dev/evertable/Bad.java").write_text("package dev.evertable;\nclass Bad { int x = nothing; }\n")
     with pytest.raises(OperatorError) as caught:
         build(sources, jar)
-    said = str(caught.value)
-    assert said.startswith("[OPERATOR_NOT_BUILT] The join operator does not compile.\n")
-    assert "Bad.java (at line 2)" in said
-    assert "nothing cannot be resolved to a variable" in said
-    assert said.endswith("\nNext: correct these files, or check them out again; then run scripts/setup.")
+    message = str(caught.value)
+    assert message.startswith("[OPERATOR_NOT_BUILT] The join operator does not compile.\n")
+    assert "Bad.java (at line 2)" in message
+    assert "nothing cannot be resolved to a variable" in message
+    assert message.endswith("\nNext: correct these files, or check them out again; then run scripts/setup.")
     assert jar.read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["operator.jar", "src"]
 

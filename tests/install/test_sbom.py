@@ -75,7 +75,7 @@ def test_it_lists_the_npm_packages_that_are_pinned() -> None:
 
 
 def test_each_component_has_a_licence_and_hashes() -> None:
-    """As CycloneDX 1.6 has it: an expression stands alone, and a scope is one of three."""
+    """CycloneDX 1.6 requires that an expression stands alone and a scope is one of three."""
     for one in COMPONENTS:
         licences, hashes = one["licenses"], one["hashes"]
         assert hashes, one

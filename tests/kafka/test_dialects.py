@@ -132,7 +132,7 @@ def test_equivalent_sections(given: Texts) -> None:
 
 
 def test_a_login_module_with_everything_in_it() -> None:
-    """As in a file for Java's clients: librdkafka gets scope, extensions and the endpoint's authority too."""
+    """A file for Java's clients may have it: librdkafka gets scope, extensions and the endpoint's authority."""
     options = {"clientId": "me", "clientSecret": "s", "scope": "x", "extension_logicalCluster": "lkc-1"}
     text = line(OAUTH_MODULE, options | {"ssl.truststore.type": "PEM", "ssl.truststore.location": "/ca"})
     given = SASL | ENDPOINT | {"sasl.mechanism": "OAUTHBEARER", "sasl.jaas.config": text}

@@ -41,7 +41,7 @@ def explained(error: KafkaError, topic: str) -> EvertableError:
 
 
 def test_an_unreachable_broker_comes_with_what_to_check() -> None:
-    """Without librdkafka's count of its attempts."""
+    """The message leaves out librdkafka's count of its attempts."""
     cause = "k:1/bootstrap: Connect to ipv4#10.0.0.1:1 failed: Connection refused (after 0ms in state CONNECT)"
     errors = ConnectionErrors({"bootstrap.servers": "k:1"})
     errors.note(KafkaError(KafkaError._TRANSPORT, cause))

@@ -146,7 +146,7 @@ def test_a_small_page_that_fails_disturbs_no_other(monkeypatch: pytest.MonkeyPat
                     rows.append(numbered(1))
                     await hub.clock.advance(TOTALS_S)
                     assert good.picture.total == total
-            assert [entry["event"] for entry in logs] == ["view_failed"] * 3  # in 10 s
+            assert [entry["event"] for entry in logs] == ["Could not update a view; retrying"] * 3  # in 10 s
             monkeypatch.setattr(LiveView, "evaluate", evaluate)
             await failed.until(lambda picture: picture.page)
 

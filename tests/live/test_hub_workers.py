@@ -72,10 +72,10 @@ def test_an_outdated_evaluation_is_dropped(monkeypatch: pytest.MonkeyPatch) -> N
     rows, accept, went_back = BoundedTable(USERS, 10_000), LiveView.apply, list[bool]()
     rows.put(dict(enumerate(numbered(6_000))))
 
-    def noted(view: LiveView, look: ViewResult) -> Update:
-        before, news = view.page.stamp, accept(view, look)
+    def noted(view: LiveView, result: ViewResult) -> Update:
+        before, update = view.page.stamp, accept(view, result)
         went_back.append(view.page.stamp < before)
-        return news
+        return update
 
     monkeypatch.setattr(LiveView, "apply", noted)
 
@@ -86,7 +86,7 @@ def test_an_outdated_evaluation_is_dropped(monkeypatch: pytest.MonkeyPatch) -> N
             gate = Gate(monkeypatch, LiveView, "evaluate")
             await hub.clock.advance(60)  # its page does not rest any more
             rows.append(numbered(1))
-            Watcher(hub, LARGE)  # before the next round, so that a look begins here
+            Watcher(hub, LARGE)  # before the next round, so that an evaluation begins here
             await wait_until(lambda: gate.entered)
             rows.append(numbered(1))
             await hub.clock.advance(1)
@@ -178,7 +178,10 @@ def test_failed_work_is_retried(monkeypatch: pytest.MonkeyPatch) -> None:
                         other.leave()
                     gate.failing = False
                     await failing.until(lambda picture: picture.page)
-                    assert {entry["event"] for entry in logs} <= {"order_failed", "view_failed"}
+                    assert {entry["event"] for entry in logs} <= {
+                        "Could not sort or filter a table; retrying at its next refresh",
+                        "Could not update a view; retrying",
+                    }
                     failing.leave()
 
     run(scenario)

@@ -124,18 +124,18 @@ class ViewSimulation:
         self.since = seen.extent.version
         for view in self.views:
             before, swapped = shown(view), view.binding and view.binding.publication is not seen.publication
-            stamp, news = view.page.stamp, view.fast_forward(seen)
-            if news is None:
-                news = self.evaluate(view) or Update.NONE
+            stamp, update = view.page.stamp, view.fast_forward(seen)
+            if update is None:
+                update = self.evaluate(view) or Update.NONE
             assert view.page.stamp >= stamp
             if view.binding is None or view.binding.publication is not seen.publication:
                 assert view.query.sort or view.query.where, "an unsorted view need not wait"
                 continue
             assert shown(view) == self.expected(view)
             assert view.page.stamp.version == seen.extent.version
-            if news is not Update.PAGE and not swapped:
+            if update is not Update.PAGE and not swapped:
                 assert before[1] == shown(view)[1]
-            assert (news is Update.NONE) <= (before[0] == view.page.total)
+            assert (update is Update.NONE) <= (before[0] == view.page.total)
 
     def expected(self, view: LiveView) -> tuple[int, Rows]:
         binding = view.binding
@@ -219,7 +219,7 @@ def evaluated(view: LiveView, catalog: Catalog, orders: Orders) -> ViewResult:
 
 
 def test_a_slow_viewer_gets_the_newest_total_with_its_patch() -> None:
-    """Even if a faster viewer got the patch before the total changed."""
+    """A faster viewer may have got the patch before the total changed."""
     table = BoundedTable(USERS, 1_000)
     table.put({i: (f"u{i}", "long enough for a patch to pay" * 5, i) for i in range(10)})
     view, catalog, orders = one(View(limit=5), table)
@@ -263,9 +263,9 @@ def test_only_what_changed_is_read_again(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr(table, "take", noted)
     table.put({3: ("u3", "other", 3), 40: ("u40", "other", 40)})
-    look = evaluated(view, catalog, orders)
+    result = evaluated(view, catalog, orders)
     assert taken == [3]
-    assert look.rows.values[3] == ("u3", "other", 3)
+    assert result.rows.values[3] == ("u3", "other", 3)
 
 
 def test_a_change_that_a_view_does_not_show_sends_nothing() -> None:

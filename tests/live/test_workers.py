@@ -90,7 +90,7 @@ def test_one_client_never_occupies_all_threads() -> None:
 
 
 def test_the_client_with_the_least_running_work_goes_first() -> None:
-    """Even after clients that queued more; the server's own work is first."""
+    """Clients that queued more do not delay it; the server's own work is first."""
 
     async def scenario(workers: Workers) -> None:
         held = {client: Held() for client in "abd"}

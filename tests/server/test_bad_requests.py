@@ -141,7 +141,7 @@ def test_many_addresses_take_no_more_memory() -> None:
 
 
 def test_guessing_never_delays_the_right_token() -> None:
-    """Even while the maximum of wrong ones is delayed; further wrong ones are answered immediately."""
+    """The maximum of wrong ones is delayed meanwhile; further wrong ones are answered immediately."""
 
     async def guess() -> None:
         sleeps = Sleeps(opened=False)
@@ -243,7 +243,7 @@ def test_junk_behind_a_request_does_not_affect_it(serve: Serve, catalog: Catalog
 def test_a_malformed_subprotocol_is_refused(
     serve: Serve, catalog: Catalog, caplog: pytest.LogCaptureFixture, offer: str
 ) -> None:
-    """With condition and headers; neither response nor log repeats the offered text."""
+    """The response has condition and headers; neither it nor the log repeats the offered text."""
     caplog.set_level(logging.DEBUG)
     server = serve(catalog, {"token": TOKEN}, websocket=greeting)
     line = b"Sec-WebSocket-Protocol: " + offer.encode("latin-1") + b"\r\n\r\n"
@@ -252,8 +252,8 @@ def test_a_malformed_subprotocol_is_refused(
     assert {name: head.get(name.lower()) for name in HEADERS} == HEADERS
     assert json.loads(body)["condition"] == "SUBPROTOCOL_INVALID"
     server.stop()
-    said = body + "".join(record.getMessage() + str(record.exc_text) for record in caplog.records)
-    assert [secret for secret in (ENCODED, TOKEN) if secret in said] == []
+    output = body + "".join(record.getMessage() + str(record.exc_text) for record in caplog.records)
+    assert [secret for secret in (ENCODED, TOKEN) if secret in output] == []
 
 
 def test_a_padded_token_opens_a_socket(serve: Serve, catalog: Catalog) -> None:

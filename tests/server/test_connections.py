@@ -143,7 +143,7 @@ def test_a_frame_in_pieces_is_assembled(serve: Serve, catalog: Catalog) -> None:
 
 
 def test_a_flood_of_pings_costs_nothing(serve: Serve, catalog: Catalog) -> None:
-    """From a viewer that does not read; the last ones are answered when it does."""
+    """The viewer does not read; the last ones are answered when it does."""
     server, *_ = live(serve, catalog)
     flood, sent = framed(b"x" * 125, PING) * 2_000, 0
     with RawSocket(server.port) as flooding, Viewer(server.url) as other:
@@ -307,24 +307,24 @@ def test_requests_are_answered_in_turn(serve: Serve) -> None:
     )
     with Viewer(server.url) as greedy, Viewer(server.url) as other:
         picture = greedy.subscribe("users_ui")
-        looks: list[int] = []
+        attached: list[int] = []
         attach = hub.attach
 
         def counted(*args: Any) -> Any:
-            looks.append(1)
+            attached.append(1)
             return attach(*args)
 
         hub.attach = counted  # type: ignore[method-assign, assignment]
         greedy.socket.socket.sendall(flood)
         other.settle(1)
-        assert len(looks) < count
+        assert len(attached) < count
         greedy.until(lambda: picture.page["tag"] == count)
         assert picture.rows == [list(row) for row in numbered(2_000)[count % 997 :][:1_000]]
         assert (hub.views, hub.subscriptions) == (1, 1)
 
 
 def test_views_of_a_viewer_that_does_not_read_do_not_accumulate(stalling: Stalling) -> None:
-    """After a thousand changes and subscriptions."""
+    """The viewer has made a thousand changes and subscriptions."""
     hub, sockets, limits = stalling.hub, stalling.sockets, list[int]()
     attach = hub.attach
 
@@ -348,16 +348,16 @@ def test_views_of_a_viewer_that_does_not_read_do_not_accumulate(stalling: Stalli
 def test_a_connection_without_a_request_is_closed(
     serve: Serve, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a head, with half of one, or half of a second one; a timely request is served."""
+    """It has sent no head, half of one, or half of a second one; a timely request is served."""
     monkeypatch.setattr(uvicorn_internals, "HEAD_S", 0.5)
     server, *_ = live(serve, catalog)
     whole = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    for asked, said in [(b"", b""), (b"", HEAD[:-2]), (whole, HEAD[:-2])]:
+    for first, second in [(b"", b""), (b"", HEAD[:-2]), (whole, HEAD[:-2])]:
         with socket.create_connection(("127.0.0.1", server.port), 30) as silent:
-            silent.sendall(asked)
-            if asked:
+            silent.sendall(first)
+            if first:
                 assert silent.recv(12) == b"HTTP/1.1 200"
-            silent.sendall(said)
+            silent.sendall(second)
             with contextlib.suppress(ConnectionResetError):
                 while silent.recv(1_000):
                     pass

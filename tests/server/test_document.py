@@ -46,7 +46,7 @@ def test_parameters() -> None:
 def test_metrics() -> None:
     """Each is listed with kind, labels and meaning."""
     expected = [
-        [f"`{m.name}`", m.kind.value, ", ".join(f"`{label}`" for label in m.labels), m.meaning] for m in METRICS
+        [f"`{m.name}`", m.type.value, ", ".join(f"`{label}`" for label in m.labels), m.meaning] for m in METRICS
     ]
     assert expected == table(PAGE_TEXT, "## Metrics\n")
 

@@ -226,7 +226,7 @@ def test_different_queries_are_limited(serve: Serve) -> None:
 
 
 def test_different_views_are_limited(serve: Serve) -> None:
-    """Even without sort and filter, as each is a separate page that changes with every row."""
+    """Views without sort and filter count, too: each is a separate page that changes with every row."""
     server, hub, _ = live(serve, catalog_of(users_ui=table(rows=numbered(10))), max_views=2)
     with Viewer(server.url) as first, Viewer(server.url) as second:
         first.subscribe("users_ui", "a", limit=1)

@@ -189,7 +189,7 @@ def test_no_text_is_a_formula_to_a_spreadsheet(formulas: httpx.Client) -> None:
 
 
 def test_formulas_can_be_exported_unchanged(formulas: httpx.Client) -> None:
-    """For programs; other formats never change a text."""
+    """Programs want that; other formats never change a text."""
     header, *lines = cells(formulas.get("/api/tables/sheet.csv", params={"formulas": "raw"}).content.decode())
     assert (header[0], [line[0] for line in lines]) == ("=text", [*FORMULAS, *HARMLESS, None])
     for address in ("sheet.csv?formulas=some", "sheet.arrow?formulas=raw", "sheet.csv?formulas=raw&formulas=raw"):
@@ -198,7 +198,7 @@ def test_formulas_can_be_exported_unchanged(formulas: httpx.Client) -> None:
 
 
 def test_arrow_is_the_table(client: httpx.Client) -> None:
-    """With the types of the columns, and metadata of its origin."""
+    """It has the types of the columns, and metadata of its origin."""
     answer = client.get("/api/tables/odd.arrow")
     assert answer.headers["content-type"] == "application/vnd.apache.arrow.stream"
     read = pa.ipc.open_stream(answer.content).read_all()

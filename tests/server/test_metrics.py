@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.live.samples import table
 from tests.server.conftest import Serve
 
-from evertable.server.metrics import METRICS, Kind, Metrics
+from evertable.server.metrics import METRICS, Metrics, MetricType
 from evertable.tables.catalog import Catalog
 
 Samples = dict[tuple[str, ...], float]
@@ -25,14 +25,14 @@ def samples(text: str, name: str) -> Samples:
 
 
 def test_every_metric_is_exported(client: httpx.Client) -> None:
-    """Even those without a source yet, and those of the process."""
+    """Those without a source yet are, too, and those of the process."""
     answer = client.get("/metrics")
     assert answer.headers["content-type"].startswith("text/plain; version=")
     families = {family.name: family.type for family in text_string_to_metric_families(answer.text)}
-    ours = {metric.name.removesuffix("_total"): metric.kind.value for metric in METRICS}
+    ours = {metric.name.removesuffix("_total"): metric.type.value for metric in METRICS}
     assert ours == {name: kind for name, kind in families.items() if name.startswith("evertable_")}
     assert {"process_resident_memory_bytes", "process_cpu_seconds"} <= families.keys()
-    assert all(metric.name.endswith("_total") == (metric.kind is Kind.COUNTER) for metric in METRICS)
+    assert all(metric.name.endswith("_total") == (metric.type is MetricType.COUNTER) for metric in METRICS)
 
 
 def test_the_metrics_of_the_catalog(client: httpx.Client, catalog: Catalog) -> None:

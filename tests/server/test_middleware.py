@@ -51,7 +51,7 @@ def refused(server: ServerThread[App], path: str = "/ws", **options: Any) -> tup
 
 
 def test_everything_but_health_needs_the_token(client: httpx.Client) -> None:
-    """Even paths that do not exist, so that nobody learns which do."""
+    """Paths that do not exist need one, too, so that nobody learns which do."""
     for path in ("/api/tables", "/api/tables/users_ui.csv", "/api/status", "/metrics", "/openapi.json", "/nope"):
         answer = client.get(path)
         assert (answer.status_code, answer.json()["condition"]) == (401, "TOKEN_MISSING")
@@ -83,7 +83,7 @@ def test_sockets_are_refused_before_they_are_accepted(guarded: ServerThread[App]
 
 
 def test_sockets_with_the_token(guarded: ServerThread[App]) -> None:
-    """In the header or, as in browsers, among the subprotocols; the response never repeats it."""
+    """It is in the header or, as in browsers, among the subprotocols; the response never repeats it."""
     url = guarded.url.replace("http", "ws") + "/ws"
     browser = Subprotocol("bearer.Y29ycmVjdC1ob3JzZS1iYXR0ZXJ5LXN0YXBsZQ")
     own = Origin(guarded.url)
@@ -134,7 +134,7 @@ def test_pages_of_other_origins(client: httpx.Client) -> None:
 
 
 def test_headers_on_every_answer(client: httpx.Client, guarded: ServerThread[App]) -> None:
-    """Even on refusals and failures; nothing under /api is cached; HSTS only with TLS."""
+    """Refusals and failures have them, too; nothing under /api is cached; HSTS is sent only with TLS."""
     answers = [client.get(path, headers=BEARER) for path in ("/api/tables", "/healthz", "/nope", "/broken", "/metrics")]
     answers += [client.get("/api/tables"), client.put("/api/tables", headers=BEARER)]
     assert [answer.status_code for answer in answers] == [200, 200, 404, 500, 200, 401, 405]
@@ -159,7 +159,7 @@ def test_failures_reveal_nothing(
 
 
 def test_the_token_is_in_no_log(serve: Serve, catalog: Catalog, caplog: pytest.LogCaptureFixture) -> None:
-    """At any level, wherever a client puts it, even in malformed requests."""
+    """This holds at any level, wherever a client puts it, even in malformed requests."""
     caplog.set_level(logging.DEBUG)
     logging.getLogger("uvicorn.error").setLevel(logging.DEBUG)  # as a host application might set it
     server = serve(catalog, {"token": TOKEN}, websocket=greeting)
@@ -172,9 +172,9 @@ def test_the_token_is_in_no_log(serve: Serve, catalog: Catalog, caplog: pytest.L
     with connect(f"{url}/ws?token={TOKEN}", subprotocols=[PROTOCOL], additional_headers=BEARER) as socket:
         socket.recv()
     server.stop()
-    said = [
+    lines = [
         record.getMessage()
         for record in caplog.records
         if record.name.startswith(("uvicorn", "evertable", "starlette"))
     ]
-    assert [line for line in said if TOKEN in line] == []
+    assert [line for line in lines if TOKEN in line] == []

@@ -22,7 +22,7 @@ WHOLE = openapi_document()
 
 
 def test_every_route_is_described_and_every_description_has_its_route(catalog: Catalog) -> None:
-    """With its methods except HEAD."""
+    """Its methods are, too, except HEAD."""
     described = {(method.upper(), path) for path, methods in WHOLE["paths"].items() for method in methods}
     assert api_routes(catalog) == described
 
@@ -41,7 +41,7 @@ def test_parameters() -> None:
 
 
 def test_it_is_served(client: httpx.Client) -> None:
-    """As JSON, with the server's version; every reference can be resolved."""
+    """It is JSON with the server's version; every reference can be resolved."""
     served = client.get("/openapi.json").json()
     assert (served, served["info"]["version"]) == (WHOLE, __version__)
     references = list(_references(served))

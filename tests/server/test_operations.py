@@ -61,19 +61,19 @@ class Orchestrator:
     """Records messages, and can refuse them."""
 
     def __init__(self) -> None:
-        self.told: list[Mapping[str, Any] | str] = []
+        self.received: list[Mapping[str, Any] | str] = []
         self.error: Exception | None = None
 
     async def control(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
-        self.told.append(message)
+        self.received.append(message)
         if self.error is not None:
             raise self.error
-        return {"result": "accepted", "offset": len(self.told)}
+        return {"result": "accepted", "offset": len(self.received)}
 
     async def rollback(self) -> Mapping[str, Any]:
         if self.error:
             raise self.error
-        self.told.append("rollback")
+        self.received.append("rollback")
         return {"result": "accepted"}
 
 
@@ -88,7 +88,7 @@ def test_control(serve: Serve, catalog: Catalog) -> None:
             {"result": "accepted"},
             202,
         )
-    assert orchestrator.told == [{"usersTopic": "users_v2", "joinType": None}, "rollback", "rollback"]
+    assert orchestrator.received == [{"usersTopic": "users_v2", "joinType": None}, "rollback", "rollback"]
 
 
 class RejectedError(RequestError):
@@ -160,7 +160,7 @@ def test_bodies(serve: Serve, catalog: Catalog, path: str, body: bytes, expected
     with httpx.Client(base_url=server.url) as client:
         answer = client.post(path, content=body)
         assert (answer.status_code, answer.json().get("condition", "")) == expected
-        assert len(orchestrator.told) == (expected[0] == 202)
+        assert len(orchestrator.received) == (expected[0] == 202)
         chunked = client.post(path, content=iter([body[:10], body[10:]]))  # without a length
         assert (chunked.status_code, chunked.json().get("condition", "")) == expected
         assert client.get("/healthz").status_code == 200

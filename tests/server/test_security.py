@@ -153,7 +153,7 @@ HOSTS = [
 
 @pytest.mark.parametrize(("host", "fine"), HOSTS)
 def test_hosts_without_a_token(host: str, fine: bool) -> None:
-    """Only loopback names, because of DNS rebinding; with a token any name."""
+    """Only loopback names are allowed, because of DNS rebinding; with a token any name is."""
     for request in (
         request_head(host=host),
         request_head("/healthz", host=host),
@@ -247,7 +247,7 @@ def test_gets_of_other_sites_reach_no_data(rules: AccessRules, path: str, site: 
 
 
 def test_gets_of_the_own_page_and_of_programs() -> None:
-    """From the page itself, from the address bar, or from a program."""
+    """Requests come from the page itself, from the address bar, or from a program."""
     assert verdict(WITHOUT, request_head()) == FINE
     for site in ("same-origin", "none"):
         assert verdict(WITHOUT, request_head(sec_fetch_site=site)) == FINE

@@ -220,7 +220,7 @@ def test_a_bad_frame_ends_its_socket_and_no_other(serve: Serve, catalog: Catalog
 
 
 def test_subscriptions_are_limited_and_nobody_else_is_disturbed(serve: Serve, catalog: Catalog) -> None:
-    """Of ten thousand, those over the limit are refused."""
+    """Ten thousand are requested; those over the limit are refused."""
     server, hub, _ = live(serve, catalog)
     with Viewer(server.url) as greedy, Viewer(server.url) as other:
         for i in range(10_000):

@@ -115,7 +115,7 @@ def test_the_total_is_before_offset_and_limit(reader: httpx.Client) -> None:
 
 
 def test_columns(reader: httpx.Client) -> None:
-    """In the requested order, with commas or repeated."""
+    """They have the requested order, and are separated by commas or repeated."""
     for address in ("columns=age,userId", "columns=age&columns=userId", "columns=age,age&columns=userId,age"):
         answer = reader.get(f"/api/tables/users_ui/rows?{address}&limit=1").json()
         assert ([column["name"] for column in answer["columns"]], answer["rows"]) == (["age", "userId"], [[36, "u1"]])
@@ -208,7 +208,7 @@ def test_refusals(reader: httpx.Client, address: str, expected: tuple[int, str, 
 
 
 def test_a_filter_error_has_its_position(reader: httpx.Client) -> None:
-    """In characters, from 0."""
+    """It counts characters, from 0."""
     answer = reader.get("/api/tables/users_ui/rows", params={"filter": "name = 'Ä' and nam = 1"}).json()
     assert (answer["condition"], answer["position"]) == ("FILTER_INVALID", 15)
 

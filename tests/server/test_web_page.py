@@ -95,7 +95,7 @@ def test_a_page_that_is_not_built_is_an_error(
 
 @pytest.mark.usefixtures("built")
 def test_other_sites_may_link_to_it(serve: Serve, catalog: Catalog) -> None:
-    """Even without a token; data cannot be reached that way."""
+    """No token is needed; data cannot be reached that way."""
     server = serve(catalog)
     headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
     with httpx.Client(base_url=server.url, headers=headers) as browser:

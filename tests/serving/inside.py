@@ -33,7 +33,7 @@ POOLS = ("evertable-generation", "evertable-worker", "asyncio", "AnyIO worker", 
 
 
 def context(app: App) -> GenerationContext:
-    overview = app._serving.board.overview
+    overview = app._serving.overview.snapshot
     running = overview and (overview.live or overview.coming)
     assert running
     return running.context
@@ -148,7 +148,7 @@ def _native_threads() -> Counter[str]:
 
 @dataclass(frozen=True)
 class Memory:
-    """In bytes."""
+    """The memory in use, in bytes."""
 
     arrow: int
     tables: int

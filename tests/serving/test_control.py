@@ -136,7 +136,7 @@ def test_a_rollback_reuses_a_lingering_generation(app: App, pairs: dict[str, Pai
 
 
 def test_a_burst_ends_in_the_last_wiring_with_few_builds(app: App, pairs: dict[str, Pair], records: Records) -> None:
-    """Of thirty messages at once only the newest wiring is completed."""
+    """Thirty messages arrive at once; only the newest wiring is completed."""
     begin(app, pairs)
     before = len(app.rows("generations"))  # not the live one's number, as a lingering one may be live
     last = app.control({})[1]

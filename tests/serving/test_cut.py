@@ -8,8 +8,8 @@ import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 from tests.serving.conftest import Configured
+from tests.serving.faults import delete_topic, make_topic
 from tests.serving.rig import App, Records
-from tests.serving.trouble import delete_topic, make_topic
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.serving.faults import fresh_name, held_feeds, make_topic, names, user
 from tests.serving.rig import App, Records, config
 from tests.serving.topics import Pair
-from tests.serving.trouble import fresh_name, held_feeds, make_topic, names, user
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker

@@ -12,10 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from tests.reference.joins import Row
-from tests.serving.audience import Audience
 from tests.serving.inside import PLACE, Memory, at_once, held, memory, reference
 from tests.serving.rig import ACCOUNTS, USERS, App, config
 from tests.serving.traffic import Traffic
+from tests.serving.viewers import Viewers
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
@@ -93,13 +93,13 @@ def test_swaps_under_load_are_correct_and_leak_nothing(
         app.verdict(app.control({}))  # starts the writer of control messages, which stays
         before = held(app, broker.bootstrap)
         wirings = list(islice(zip(cycle("bca"), cycle(JOINS), strict=False), SWAPS))
-        with Audience(app.url, VIEWERS, TABLES) as audience:
+        with Viewers(app.url, VIEWERS, TABLES) as viewers:
             with traffic.flow(PER_SECOND):
                 for mark, join in wirings:
                     swap(app, marked[mark], join)
                     seen = at_once(app)
                     assert Counter(seen.joined) == seen.reference(join)
-                    assert not audience.problems
+                    assert not viewers.problems
                 traffic.pause()
             assert traffic.count > 2_000  # records did flow
             mark, join = wirings[-1]
@@ -110,14 +110,14 @@ def test_swaps_under_load_are_correct_and_leak_nothing(
             sent = dicts(users, list(USERS), "u"), dicts(accounts, list(ACCOUNTS), "a")
             assert Counter(seen.joined) == reference(join, seen.columns, *sent)
             live = settle(app)
-            wait_until(lambda: audience.publications() == {app.publication}, "all viewers on the last publication")
-            assert not audience.problems
+            wait_until(lambda: viewers.publications() == {app.publication}, "all viewers on the last publication")
+            assert not viewers.problems
         topics = {pair: mark for mark, pair in marked.items()}
         generations = app.rows("generations")
         for row in generations:
             pair = topics[row["usersTopic"], row["accountsTopic"]]
-            assert audience.marks.get(row["generation"], pair) == pair
-        assert len(audience.marks) >= SWAPS
+            assert viewers.marks.get(row["generation"], pair) == pair
+        assert len(viewers.marks) >= SWAPS
         assert live == SWAPS + 1
         with suppress(AssertionError):  # the next line shows the difference
             wait_until(lambda: held(app, broker.bootstrap) == before, "what was held at the start")

@@ -12,9 +12,9 @@ from pathlib import Path
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from tests.serving.conftest import Configured
+from tests.serving.faults import fresh_name, make_topic
 from tests.serving.rig import ACCOUNTS, USERS, App, Records
 from tests.serving.topics import Pair
-from tests.serving.trouble import fresh_name, make_topic
 
 from evertable.broker import EmbeddedBroker
 from evertable.state.control_start import FORMER_DEFAULT

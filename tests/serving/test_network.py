@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 from tests.proxy import Proxy, broker_behind_proxy
+from tests.serving.faults import changelogs, fresh_name, make_topic
 from tests.serving.rig import App, Records, config
-from tests.serving.trouble import changelogs, fresh_name, make_topic
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
 
 Pair = tuple[str, str]
-RETRIED = "trying again, for [KAFKA_UNREACHABLE]"
+RETRIED = "retrying after [KAFKA_UNREACHABLE]"
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from tests.serving.faults import fresh_name, held_feeds, live_row, make_topic, names, user
 from tests.serving.inside import context
 from tests.serving.rig import App, Records, config
 from tests.serving.topics import Pair
-from tests.serving.trouble import fresh_name, held_feeds, live_row, make_topic, names, user
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker

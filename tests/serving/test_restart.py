@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from tests.serving.conftest import Configured
+from tests.serving.faults import changelogs, delete_topic, fresh_name, held_feeds, live_row, make_topic
 from tests.serving.process import Process
 from tests.serving.rig import ACCOUNTS, USERS, App, Http, Records, settings
 from tests.serving.topics import Pair
-from tests.serving.trouble import changelogs, delete_topic, fresh_name, held_feeds, live_row, make_topic
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker

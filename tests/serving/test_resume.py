@@ -10,8 +10,8 @@ from unittest import mock
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 from tests.serving.conftest import Configured
+from tests.serving.faults import fresh_name, make_topic
 from tests.serving.rig import App, Records, config
-from tests.serving.trouble import fresh_name, make_topic
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
@@ -36,7 +36,7 @@ def cut_off_the_end(data: Path, topic: str) -> None:
 
 
 def test_a_changelog_that_lost_its_end_causes_a_rebuild(tmp_path: Path) -> None:
-    """Even if new records follow the loss."""
+    """New records may follow the loss."""
     data, topics, app = tmp_path / "broker", (fresh_name("users"), fresh_name("accounts")), fresh_name("r")
     with EmbeddedBroker(data_dir=data) as broker:
         for topic in topics:

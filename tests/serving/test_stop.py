@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.serving.faults import fresh_name, make_topic
 from tests.serving.process import Process
 from tests.serving.rig import App, Records, config, settings
 from tests.serving.topics import Pair
-from tests.serving.trouble import fresh_name, make_topic
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker
@@ -50,7 +50,7 @@ def test_a_process_ends_with_its_children(own_broker: EmbeddedBroker, topics: Pa
 
 @pytest.mark.parametrize("live", [True, False])
 def test_no_thread_is_left(own_broker: EmbeddedBroker, topics: Pair, tmp_path: Path, live: bool) -> None:
-    """Even if it is stopped before it ever reached Kafka."""
+    """It may be stopped before it ever reached Kafka."""
     before = set(threading.enumerate())  # engines of other tests may be running
     if not live:
         own_broker.kill()

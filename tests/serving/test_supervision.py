@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewPartitions
+from tests.serving.faults import delete_topic, fresh_name, jvm_of, live_row, make_topic, names, user, wait_for_row
 from tests.serving.inside import context
 from tests.serving.rig import App, Records, config
 from tests.serving.topics import Pair
-from tests.serving.trouble import delete_topic, fresh_name, jvm_of, live_row, make_topic, names, user, wait_for_row
 from tests.waiting import wait_until
 
 from evertable.broker import EmbeddedBroker

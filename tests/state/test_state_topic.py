@@ -124,12 +124,12 @@ def test_a_running_owner_is_not_replaced_without_take_over(apps: Apps, app: str)
         wait_until(is_decided)
         with pytest.raises(AppRunningError) as refused:
             opening.result()
-        said = str(refused.value)
-        assert said.startswith(f"[APP_RUNNING] The app '{app}' is already running: {owner.owner}.")
+        message = str(refused.value)
+        assert message.startswith(f"[APP_RUNNING] The app '{app}' is already running: {owner.owner}.")
         for part in (str(owner.owner.pid), owner.owner.host, "http://127.0.0.1:10000", owner.owner.started):
-            assert part in said
-        assert "`app:`" in said
-        assert "--take-over" in said
+            assert part in message
+        assert "`app:`" in message
+        assert "--take-over" in message
         newcomer.close()
         owner.write(Numbers(1, 1))
         taking = pool.submit(newcomer.open, FOR_EVER, take_over=True)
@@ -287,8 +287,8 @@ def test_an_owner_that_was_paused_finds_itself_replaced(apps: Apps, app: str, br
         newer = apps.opened(app, wait_s=0.5)
         newer.write(Numbers(1_000_000, 0))
         paused.send_signal(signal.SIGCONT)
-        said, _ = paused.communicate(timeout=60)
-    assert said.splitlines()[-1].startswith(f"[FENCED] Another Evertable took over the app '{app}': {newer.owner}")
+        output, _ = paused.communicate(timeout=60)
+    assert output.splitlines()[-1].startswith(f"[FENCED] Another Evertable took over the app '{app}': {newer.owner}")
     newer.close()
     assert numbers(apps.opened(app).state) == 1_000_000
 
@@ -298,8 +298,8 @@ def test_an_owner_that_was_killed_is_replaced_and_what_it_wrote_is_there(
 ) -> None:
     with start_owner(broker, app) as killed:
         killed.kill()
-        said, _ = killed.communicate(timeout=60)
+        output, _ = killed.communicate(timeout=60)
     state = apps.opened(app, wait_s=0.5).state
-    told = max(map(int, ["1", *said.split()]))
-    assert told <= state.last_generation <= told + 1
+    printed = max(map(int, ["1", *output.split()]))
+    assert printed <= state.last_generation <= printed + 1
     assert state.last_generation == state.publication

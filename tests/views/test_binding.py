@@ -102,7 +102,7 @@ def test_a_time_at_the_limits_of_the_calendar_may_have_a_zone() -> None:
 
 
 def test_longs_and_decimals_compare_exactly() -> None:
-    """As doubles, these would be equal."""
+    """These would be equal if they were compared as doubles."""
     now = columns(a="long", b="long", c="decimal(38,1)", d="decimal(38,20)", e="int")
     one, more = 2**53, Decimal("0.00000000000000000001")
     row = (one, one + 1, Decimal(one + 1), Decimal("1.00000000000000000001"), 1)
@@ -151,7 +151,7 @@ def test_the_missing_one_of_two_compared_columns_is_named() -> None:
 
 
 def test_the_other_end_of_a_range_with_a_missing_column_still_counts() -> None:
-    """As in SQL, a range is two comparisons."""
+    """A range is two comparisons, as in SQL."""
     now = columns(age="long")
     where = bound("age not between 5 and gone", now, missing_ok=True)
     assert passing(where, now, (1,), (7,), (None,)) == [0]

@@ -98,7 +98,7 @@ def test_the_first_load_is_within_its_budget(url: str, new_tab: OpenTab) -> None
 
 
 def test_it_works_below_a_path(catalog: Catalog, new_tab: OpenTab) -> None:
-    """As behind a proxy that strips a path: page, requests and socket use relative addresses."""
+    """Behind a proxy that strips a path, page, requests and socket use relative addresses."""
     chosen = settings()
     app = App(catalog, chosen)
 

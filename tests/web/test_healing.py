@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from playwright.sync_api import expect
+from tests.serving.faults import fresh_name
 from tests.serving.process import Process
 from tests.serving.rig import Records, settings
 from tests.serving.topics import Pair
-from tests.serving.trouble import fresh_name
 from tests.waiting import wait_until
 from tests.web.conftest import OpenTab, Picture
 from tests.web.watching import Watch, cells

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import expect
+from tests.serving.faults import fresh_name
 from tests.serving.rig import App, Records, config
-from tests.serving.trouble import fresh_name
 from tests.waiting import wait_until
 from tests.web.conftest import OpenTab, Picture
 from tests.web.watching import cells, total

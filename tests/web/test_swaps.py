@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
+from tests.serving.faults import fresh_name
 from tests.serving.rig import App, Records, config
 from tests.serving.topics import Pair
-from tests.serving.trouble import fresh_name
 from tests.waiting import wait_until
 from tests.web.chromium import PHONE
 from tests.web.conftest import OpenTab, Picture
@@ -51,7 +51,7 @@ def test_rows_tick(app: App, new_tab: OpenTab, records: Records, pairs: dict[str
 
 
 def test_five_swaps_in_open_tabs(app: App, new_tab: OpenTab, pairs: dict[str, Pair], picture: Picture) -> None:
-    """By panel and by control topic, in two tabs: one table element, no empty, mixed or failed frame."""
+    """Swaps in two tabs, by panel and by control topic, show no empty, mixed or failed frame in one element."""
     tab, other = new_tab().open(app.url, "final_ui"), new_tab().open(app.url, "users_ui")
     wait_until(lambda: "a" in cells(tab.page, "accountType") and "a 3" in cells(other.page, "name"))
     watches = [Watch(tab.page), Watch(other.page, "name")]

@@ -66,7 +66,7 @@ MOVES: dict[ConnectionState, frozenset[ConnectionState]] = {
 }
 
 
-class Socket(Protocol):
+class WebSocket(Protocol):
     """The part of a WebSocket that a connection uses."""
 
     @property
@@ -77,7 +77,7 @@ class Socket(Protocol):
     async def recv(self) -> str | bytes: ...
 
 
-Connect = Callable[[], AbstractAsyncContextManager[Socket]]
+Connect = Callable[[], AbstractAsyncContextManager[WebSocket]]
 
 
 def websocket(address: Address, timeout_s: float) -> Connect:
@@ -151,7 +151,7 @@ class Connection:
             if self.state is not ConnectionState.FAILED:
                 self.move_to(ConnectionState.CLOSED)
 
-    async def _receive_pages(self, socket: Socket, on_page: Callable[[Page], None]) -> None:
+    async def _receive_pages(self, socket: WebSocket, on_page: Callable[[Page], None]) -> None:
         if socket.subprotocol != SUBPROTOCOL:
             what = f"{self._address} does not speak {SUBPROTOCOL}."
             raise ServerAnswerError(what, "Is it an Evertable server, and does the proxy before it support WebSockets?")
@@ -170,7 +170,7 @@ class Connection:
         finally:
             pings.cancel()
 
-    async def _send_pings(self, socket: Socket) -> None:
+    async def _send_pings(self, socket: WebSocket) -> None:
         """Sends pings also while frames arrive: the server expects them."""
         with suppress(WebSocketException):  # the receiver handles a lost connection
             while True:

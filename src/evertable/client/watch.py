@@ -81,7 +81,7 @@ class _Runner:
                 return
             running = threading.Event()
             self._thread = threading.Thread(
-                target=lambda: asyncio.run(self._run(running)), name="evertable-watch", daemon=True
+                target=lambda: asyncio.run(self._run(running)), name="evertable-client", daemon=True
             )
             self._thread.start()
             running.wait()

@@ -38,7 +38,7 @@ _TUNED = {
 
 
 class ControlListener:
-    """Calls ``on_message`` for every message from the given offsets on, on a thread of its own.
+    """Calls ``on_message`` for every message from the given offsets on, with the topic's id, on a thread of its own.
 
     It survives outages of the broker, and creates a missing topic. A topic that was recreated, also since it had the
     given ``topic_id``, is read from its beginning, and so are added partitions. Messages of one partition arrive in
@@ -50,7 +50,7 @@ class ControlListener:
         self,
         topic: ControlTopic,
         after: Mapping[int, int],
-        on_message: Callable[[ControlMessage], None],
+        on_message: Callable[[ControlMessage, str | None], None],
         report: Callable[[str, str], None],
         *,
         topic_id: str | None = None,
@@ -142,7 +142,7 @@ class ControlListener:
             if self._ending.is_set():
                 return
             try:
-                self._on_message(message)
+                self._on_message(message, self.topic_id)
             except Exception:
                 where = f"{self._topic.name}[{message.partition}], offset {message.offset}"
                 log.exception("The control message at %s could not be processed", where)

@@ -67,7 +67,7 @@ class GenerationContext:
     topics: ChangelogTopics
     engine: Engine
     checkpoints: CheckpointFolder
-    ring: Callable[[], None]
+    notify: Callable[[], None]
     """Notifies viewers that a table has changed."""
     counts: GenerationCounters
     post: Callable[[OrchestratorEvent], None]

@@ -152,7 +152,7 @@ class Feed:
                 if changes is not None and changes.records < LARGE_BATCH:
                     self._closing.wait(started + BATCH_PAUSE_S - time.monotonic())
         except Exception as error:  # the owner of the generation decides what to do
-            log.warning("feed_failed", error=str(error))
+            log.warning("Folding the changelog failed; the tables stay as they are", error=str(error))
             self._on_failure(error)
         finally:
             self._reader.close()

@@ -67,7 +67,7 @@ class Result(StrEnum):
 
 
 @dataclass(frozen=True)
-class Build:
+class StartBuild:
     """Read the topics' offsets, create the changelog and start the query; or resume an earlier generation."""
 
     generation: int
@@ -98,7 +98,7 @@ class Settle:
     reason: str = ""
 
 
-Action = Build | Publish | End | Settle
+Action = StartBuild | Publish | End | Settle
 
 
 @dataclass
@@ -181,7 +181,7 @@ class Lifecycle:
         asking = [] if request is None else [request]
         self.generations[number] = Generation(number, wiring, requests=asking, resumed=True)
         self._last = max(self._last, number)
-        return [Build(number, wiring, resumed=True)]
+        return [StartBuild(number, wiring, resumed=True)]
 
     def want(self, wiring: Wiring, now: float, request: RequestId | None = None) -> list[Action]:
         """Makes this the wanted wiring."""
@@ -371,4 +371,4 @@ class Lifecycle:
             generation.requests, self._asking = self._asking, []
         if live and not live.broken:
             generation.due_s = now + self._rules.timeout_s
-        return [Build(generation.number, wiring)]
+        return [StartBuild(generation.number, wiring)]

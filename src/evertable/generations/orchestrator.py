@@ -35,7 +35,6 @@ from evertable.generations.events import (
 )
 from evertable.generations.lifecycle import (
     Action,
-    Build,
     End,
     Generation,
     GenerationState,
@@ -43,9 +42,10 @@ from evertable.generations.lifecycle import (
     Publish,
     Result,
     Settle,
+    StartBuild,
 )
 from evertable.generations.message_queue import FindMissing, MessageQueue
-from evertable.generations.overview import Board, Overview
+from evertable.generations.overview import CurrentOverview, Overview
 from evertable.generations.retrying import is_lasting
 from evertable.generations.review import Figures, Review
 from evertable.generations.running import RunningGeneration
@@ -73,7 +73,7 @@ class Ports:
     """What the orchestrator uses."""
 
     events: EventQueue
-    board: Board
+    overview: CurrentOverview
     status_tables: StatusTables
     state_writer: StateWriter
     watch: TopicWatch
@@ -145,7 +145,7 @@ class Orchestrator:
                 self._turn()
             self._shut_down()
         except Exception as error:
-            log.exception("orchestrator_failed")
+            log.exception("The orchestrator failed and stops")
             self.failure = error
 
     def _turn(self) -> None:
@@ -171,7 +171,7 @@ class Orchestrator:
         """Brings the operators' tables and the overview up to date."""
         self._display.show()
         live, coming = self._life.live, self._life.coming
-        self._ports.board.overview = Overview(
+        self._ports.overview.snapshot = Overview(
             self._running.get(live.number) if live else None,
             self._running.get(coming.number) if coming else None,
             self._life.previous,
@@ -194,7 +194,7 @@ class Orchestrator:
                 self._break(number, reason)
             case Ended(number, error):
                 if error is not None:
-                    self._report("WARN", f"Generation {number} did not end in order: {error}")
+                    self._report("WARN", f"Generation {number} did not end cleanly: {error}")
                 self._ports.sweep(number)
                 del self._running[number]
                 self._do(self._life.ended(number, time.monotonic()))
@@ -261,7 +261,7 @@ class Orchestrator:
     def _do(self, actions: Sequence[Action]) -> None:
         for action in actions:
             match action:
-                case Build():
+                case StartBuild():
                     self._build(action)
                 case Publish(number):
                     self._publish(number)
@@ -274,7 +274,7 @@ class Orchestrator:
         if actions:
             self._show()
 
-    def _build(self, action: Build) -> None:
+    def _build(self, action: StartBuild) -> None:
         number = action.generation
         running = self._running.get(number) or self._ports.new_generation(number, action.wiring)
         if (live := self._life.live) is not None and (tables := self._running[live.number].tables) is not None:

@@ -1,4 +1,4 @@
-"""An immutable snapshot of the generations, for threads other than the orchestrator's."""
+"""An overview of the generations, for threads other than the orchestrator's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from evertable.schema.wiring import Wiring
 
 @dataclass(frozen=True)
 class Overview:
-    """What is live, what comes next, and what was live before."""
+    """What is live, what comes next, and what was live before.
+
+    It is replaced, never changed; but the generations in it change, so that other threads only read single values.
+    """
 
     live: RunningGeneration | None = None
     coming: RunningGeneration | None = None
@@ -24,25 +27,25 @@ class Overview:
     """The swap that was held, or went live with a warning."""
 
 
-class Board:
-    """Shows the newest overview; the orchestrator replaces it, and any thread may read it."""
+class CurrentOverview:
+    """Holds the newest overview; the orchestrator replaces it, and any thread may read it."""
 
     def __init__(self, watch: TopicWatch) -> None:
-        self.overview: Overview | None = None
+        self.snapshot: Overview | None = None
         """None until the orchestrator runs."""
         self._watch = watch
 
     @property
     def lag(self) -> Mapping[tuple[str, str], float]:
         """Records of the live generation's topics that are not in its tables, by source and partition."""
-        live = self.overview.live if self.overview else None
+        live = self.snapshot.live if self.snapshot else None
         found = self._watch.lag(live.number) if live else {}
         return {(source, str(partition)): float(behind) for (source, partition), behind in found.items()}
 
     @property
     def flow(self) -> Mapping[str, Any]:
         """For ``/api/status``: how fast rows come in, how far behind they are, and how far a build has come."""
-        overview = self.overview
+        overview = self.snapshot
         if overview is None:
             return {}
         found: dict[str, Any] = {} if overview.review is None else {"review": overview.review}

@@ -15,7 +15,7 @@ from evertable.control.messages import FORCE, ControlKeys, ControlMessage
 from evertable.control.writer import Writer
 from evertable.errors import NothingBeforeError, NotReadyError
 from evertable.generations.events import Answer, EventQueue, Message
-from evertable.generations.overview import Board
+from evertable.generations.overview import CurrentOverview
 
 DIRECT = -1
 """The partition of requests that do not go through the control topic."""
@@ -28,11 +28,11 @@ class ControlRequests:
     Without a control topic (``control.enabled: false``) they go to the orchestrator directly.
     """
 
-    def __init__(self, keys: ControlKeys, writer: Writer | None, events: EventQueue, board: Board) -> None:
+    def __init__(self, keys: ControlKeys, writer: Writer | None, events: EventQueue, overview: CurrentOverview) -> None:
         self._keys = keys
         self._writer = writer
         self._events = events
-        self._board = board
+        self._overview = overview
         self._numbers = itertools.count()
 
     async def swap(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -41,7 +41,7 @@ class ControlRequests:
 
     async def rollback(self) -> Mapping[str, Any]:
         """Requests the wiring that was live before; NothingBeforeError if there was none."""
-        overview = self._board.overview
+        overview = self._overview.snapshot
         if overview is None:
             raise NotReadyError("The orchestrator is not running yet.", "Try again soon.")
         if overview.previous is None:
@@ -53,7 +53,7 @@ class ControlRequests:
         if self._writer is not None:
             partition, offset = self._writer.write(message)
             return {"partition": partition, "offset": offset}
-        if self._board.overview is None:
+        if self._overview.snapshot is None:
             raise NotReadyError("The orchestrator is not running yet.", "Try again soon.")
         answer: Answer = Future()
         record = ControlMessage(DIRECT, next(self._numbers), int(time.time() * 1000), orjson.dumps(message))

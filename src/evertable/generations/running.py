@@ -102,7 +102,7 @@ class RunningGeneration:
         self.identity, self.built, resume_check = prepared
         self.feed = Feed(
             self.built.reader(config),
-            GenerationTables(config.left, config.right, self.wiring.join, context.ring, self._report_quarantine),
+            GenerationTables(config.left, config.right, self.wiring.join, context.notify, self._report_quarantine),
             self.built.backlog,
             on_caught_up=partial(self._recheck_topics, config),
             on_failure=self._fail,
@@ -171,7 +171,7 @@ class RunningGeneration:
         self.context.post(Broken(self.number, str(error)))
 
     def _report_retry(self, error: EvertableError) -> None:
-        self.context.report("WARN", f"Generation {self.number}: trying again, for {error}")
+        self.context.report("WARN", f"Generation {self.number}: retrying after {error}")
 
     def give_up(self) -> None:
         """Cancels a build that is under way, because the generation will be ended."""

@@ -102,11 +102,11 @@ class StateWriter:
                 raise
             except EvertableError as error:  # Kafka is unreachable, or the topic is missing: both may pass
                 if self._warnings.due():
-                    log.warning("state_not_written", error=str(error))
+                    log.warning("Could not write to the state topic; retrying", error=str(error))
                 self._is_unreachable = True
                 self._pause(RETRY_S)
             else:
                 self._is_unreachable = False
                 if self._warnings.over():
-                    log.info("state_written_again")
+                    log.info("The state topic can be written to again")
                 return

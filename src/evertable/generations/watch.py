@@ -111,7 +111,7 @@ class TopicWatch:
         self._watched: dict[int, tuple[_Source, _Source]] = {}
         self._clusters: dict[frozenset[tuple[str, Any]], _Cluster] = {}
         self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="evertable-watch", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="evertable-topic-watch", daemon=True)
 
     def add(self, generation: int, config: Config, identity: Identity, positions: Positions) -> None:
         """Watches the topics of a generation that was built from ``config``, from the next poll on."""
@@ -183,7 +183,7 @@ class TopicWatch:
             try:
                 self.poll()
             except Exception:  # a callback may fail; the next poll must still run
-                log.exception("watch_failed")
+                log.exception("Polling the source topics failed; retrying")
 
     def _cluster(self, properties: Mapping[str, Any]) -> _Cluster:
         key = frozenset(properties.items())

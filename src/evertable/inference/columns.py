@@ -1,4 +1,4 @@
-"""Reads the newest records of a topic, and infers its columns: a type for each field, and doubts about it."""
+"""Reads the newest records of a topic, and infers its columns: a type for each field, and warnings about guesses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Sample:
     topic: str
     rows: tuple[dict[str, Any], ...]
     columns: dict[str, str]
-    doubts: tuple[str, ...]
+    warnings: tuple[str, ...]
 
 
 def newest_values(
@@ -47,20 +47,20 @@ def sample_of(topic: str, values: Iterable[bytes | None]) -> Sample:
         count += 1
         if (row := _row(value)) is not None:
             rows.append(row)
-    doubts = []
+    warnings = []
     if len(rows) < count:
-        doubts.append(
+        warnings.append(
             f"{count - len(rows)} of {count} records of {topic} are not JSON objects and would go to dead_letters"
         )
     columns = {}
     for name in dict.fromkeys(name for row in rows for name in row):
         found = [row[name] for row in rows if name in row]
-        columns[name], doubt = _type_of(found)
-        if doubt:
-            doubts.append(f"{topic}.{name} {doubt}")
+        columns[name], warning = _type_of(found)
+        if warning:
+            warnings.append(f"{topic}.{name} {warning}")
         elif len(found) < _RARE * len(rows):
-            doubts.append(f"{topic}.{name} is in only {len(found)} of {len(rows)} records")
-    return Sample(topic, tuple(rows), columns, tuple(doubts))
+            warnings.append(f"{topic}.{name} is in only {len(found)} of {len(rows)} records")
+    return Sample(topic, tuple(rows), columns, tuple(warnings))
 
 
 def _row(value: bytes | None) -> dict[str, Any] | None:
@@ -73,7 +73,7 @@ def _row(value: bytes | None) -> dict[str, Any] | None:
 
 
 def _type_of(values: Sequence[Any]) -> tuple[str, str]:
-    """Returns a type for all values, and a doubt if there is one."""
+    """Returns a type for all values, and a warning if that is a guess."""
     kinds = {kind for value in values if (kind := _kind(value))}
     if not kinds:
         return "string", "was null in every sampled record: string is a guess"

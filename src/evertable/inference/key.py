@@ -19,7 +19,7 @@ class Key:
 
     left: str
     right: str
-    doubts: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def infer_key(left: Sample, right: Sample) -> Key | None:
@@ -32,14 +32,14 @@ def infer_key(left: Sample, right: Sample) -> Key | None:
     if not scored:
         return None
     (best, overlap, left_column, right_column), *others = sorted(scored, key=lambda pair: -pair[0])
-    doubts = []
+    warnings = []
     if overlap < _SURE:
         found = f"{overlap:.0%} of the values of {right.topic}.{right_column}"
-        doubts.append(f"the key is a guess by name: in the samples, {found} are in {left.topic}.{left_column}")
+        warnings.append(f"the key is a guess by name: in the samples, {found} are in {left.topic}.{left_column}")
     for score, _, one, other in others:
         if score > best - _CLOSE:
-            doubts.append(f"the key could also be {left.topic}.{one} = {right.topic}.{other}")
-    return Key(left_column, right_column, tuple(doubts))
+            warnings.append(f"the key could also be {left.topic}.{one} = {right.topic}.{other}")
+    return Key(left_column, right_column, tuple(warnings))
 
 
 def _compare(left: Sample, left_column: str, right: Sample, right_column: str) -> tuple[float, float]:

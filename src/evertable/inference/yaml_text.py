@@ -16,14 +16,14 @@ _VERSION = re.compile(r"[._-]?v?\d+$")
 
 
 def config_yaml(servers: str, left: Sample, right: Sample, key: Key) -> str:
-    """Returns the text of an ``evertable.yaml`` with all doubts at its top."""
-    doubts = (*left.doubts, *right.doubts, *key.doubts)
+    """Returns the text of an ``evertable.yaml`` with all warnings at its top."""
+    warnings = (*left.warnings, *right.warnings, *key.warnings)
     samples = f"{len(left.rows)} records of {left.topic} and {len(right.rows)} of {right.topic}"
     head = [
         f"Inferred by evertable init from {samples}.",
         "Review it, then run: evertable check, evertable serve",
-        *(["Unsure:"] if doubts else []),
-        *(f"  {doubt}" for doubt in doubts),
+        *(["Unsure:"] if warnings else []),
+        *(f"  {warning}" for warning in warnings),
         "app: one name for each Evertable on this Kafka. join: inner, left, natural or asof.",
     ]
     sources = zip(source_names(left.topic, right.topic), (left, right), (key.left, key.right), strict=True)

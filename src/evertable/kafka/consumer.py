@@ -1,4 +1,4 @@
-"""Consumers without a group, and single looks at what a topic holds.
+"""Consumers without a group, and probes that read part of a topic once.
 
 Properties are librdkafka's, as ``KafkaProperties.for_librdkafka`` translates them.
 """

@@ -308,7 +308,7 @@ class Hub:
                     self._apply(view, result, self._clock.time())
         except QueryTimeoutError as error:
             view.page_failure = error
-            log.warning("page_timed_out", table=view.name, client=view.client)
+            log.warning("A page took too long; its viewers get an error", table=view.name, client=view.client)
         except Exception:
             self._retry_at(view, self._clock.time())
         finally:
@@ -317,7 +317,7 @@ class Hub:
 
     def _retry_at(self, view: LiveView, now: float) -> float:
         """Logs that a view failed; returns when it is tried again. Pauses grow, and other views are not affected."""
-        log.exception("view_failed", table=view.name, view=view.view)
+        log.exception("Could not update a view; retrying", table=view.name, view=view.view)
         view.schedule.failures += 1
         view.schedule.not_before = now + min(RETRY_S, 2.0 ** min(view.schedule.failures, 10))
         return view.schedule.not_before

@@ -144,9 +144,18 @@ class Orders:
             order.slots, order.version, order.number = slots, version, order.number + 1
         except QueryTimeoutError as error:  # sent to its viewers as an error
             order.failure = error
-            log.warning("order_timed_out", table=order.name, sort=order.query.sort, client=order.client)
+            log.warning(
+                "Sorting or filtering took too long; its viewers get an error",
+                table=order.name,
+                sort=order.query.sort,
+                client=order.client,
+            )
         except Exception:  # its viewers keep their pages, and the next refresh tries again
-            log.exception("order_failed", table=order.name, sort=order.query.sort)
+            log.exception(
+                "Could not sort or filter a table; retrying at its next refresh",
+                table=order.name,
+                sort=order.query.sort,
+            )
         finally:
             order.task = None
             all_s = sum(each.cost_s for each in self._orders.values())

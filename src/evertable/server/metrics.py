@@ -22,7 +22,7 @@ Labels = tuple[str, ...]
 Reader = Callable[[], float | Mapping[tuple[str], float] | Mapping[tuple[str, str], float]]
 
 
-class Kind(StrEnum):
+class MetricType(StrEnum):
     GAUGE = "gauge"
     COUNTER = "counter"
     HISTOGRAM = "histogram"
@@ -33,36 +33,42 @@ class Metric:
     """One metric: its name as Prometheus shows it, and its meaning."""
 
     name: str
-    kind: Kind
+    type: MetricType
     labels: Labels
     meaning: str
 
 
-SWAP_SECONDS = Metric("evertable_swap_seconds", Kind.HISTOGRAM, ("result",), "from the message to the end of a swap")
+SWAP_SECONDS = Metric(
+    "evertable_swap_seconds", MetricType.HISTOGRAM, ("result",), "from the message to the end of a swap"
+)
 
 METRICS = (
-    Metric("evertable_ready", Kind.GAUGE, (), "1 when every public name shows a table"),
-    Metric("evertable_publication", Kind.GAUGE, (), "the number of the last flip"),
-    Metric("evertable_generation", Kind.GAUGE, (), "the live generation; 0 before the first"),
-    Metric("evertable_table_rows", Kind.GAUGE, ("table",), "rows in the table that a name shows"),
-    Metric("evertable_table_version", Kind.GAUGE, ("table",), "its version, which restarts with each swap"),
-    Metric("evertable_table_bytes", Kind.GAUGE, ("table",), "its approximate size in memory"),
-    Metric("evertable_changes_folded_total", Kind.COUNTER, (), "changelog records folded into tables"),
-    Metric("evertable_rejects_total", Kind.COUNTER, ("source",), "records that went to dead_letters"),
-    Metric("evertable_lag_records", Kind.GAUGE, ("source", "partition"), "records of a topic that no table has yet"),
-    Metric("evertable_sockets", Kind.GAUGE, (), "open WebSockets"),
-    Metric("evertable_sockets_blocked", Kind.GAUGE, (), "those whose viewer takes no frames now"),
-    Metric("evertable_subscriptions", Kind.GAUGE, (), "subscriptions on all of them"),
-    Metric("evertable_queries", Kind.GAUGE, (), "different sorts and filters in use"),
-    Metric("evertable_frames_sent_total", Kind.COUNTER, ("type",), "frames to viewers, by type: page, patch, total …"),
-    Metric("evertable_sent_bytes_total", Kind.COUNTER, (), "bytes in them"),
-    Metric("evertable_downloads", Kind.GAUGE, (), "exports in progress"),
-    Metric("evertable_wrong_tokens_total", Kind.COUNTER, (), "requests with a wrong token"),
-    Metric("evertable_junk_connections_total", Kind.COUNTER, (), "connections that sent no valid HTTP request"),
+    Metric("evertable_ready", MetricType.GAUGE, (), "1 when every public name shows a table"),
+    Metric("evertable_publication", MetricType.GAUGE, (), "the number of the last flip"),
+    Metric("evertable_generation", MetricType.GAUGE, (), "the live generation; 0 before the first"),
+    Metric("evertable_table_rows", MetricType.GAUGE, ("table",), "rows in the table that a name shows"),
+    Metric("evertable_table_version", MetricType.GAUGE, ("table",), "its version, which restarts with each swap"),
+    Metric("evertable_table_bytes", MetricType.GAUGE, ("table",), "its approximate size in memory"),
+    Metric("evertable_changes_folded_total", MetricType.COUNTER, (), "changelog records folded into tables"),
+    Metric("evertable_rejects_total", MetricType.COUNTER, ("source",), "records that went to dead_letters"),
+    Metric(
+        "evertable_lag_records", MetricType.GAUGE, ("source", "partition"), "records of a topic that no table has yet"
+    ),
+    Metric("evertable_sockets", MetricType.GAUGE, (), "open WebSockets"),
+    Metric("evertable_sockets_blocked", MetricType.GAUGE, (), "those whose viewer takes no frames now"),
+    Metric("evertable_subscriptions", MetricType.GAUGE, (), "subscriptions on all of them"),
+    Metric("evertable_queries", MetricType.GAUGE, (), "different sorts and filters in use"),
+    Metric(
+        "evertable_frames_sent_total", MetricType.COUNTER, ("type",), "frames to viewers, by type: page, patch, total …"
+    ),
+    Metric("evertable_sent_bytes_total", MetricType.COUNTER, (), "bytes in them"),
+    Metric("evertable_downloads", MetricType.GAUGE, (), "exports in progress"),
+    Metric("evertable_wrong_tokens_total", MetricType.COUNTER, (), "requests with a wrong token"),
+    Metric("evertable_junk_connections_total", MetricType.COUNTER, (), "connections that sent no valid HTTP request"),
     SWAP_SECONDS,
 )
 
-_READ = {metric.name: metric for metric in METRICS if metric.kind is not Kind.HISTOGRAM}
+_READ = {metric.name: metric for metric in METRICS if metric.type is not MetricType.HISTOGRAM}
 _BUCKETS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 
 
@@ -95,7 +101,7 @@ class Metrics(Collector):
     def collect(self) -> Iterable[Family]:
         for name, reader in tuple(self._readers.items()):
             metric = _READ[name]
-            make = CounterMetricFamily if metric.kind is Kind.COUNTER else GaugeMetricFamily
+            make = CounterMetricFamily if metric.type is MetricType.COUNTER else GaugeMetricFamily
             family = make(name, metric.meaning, labels=metric.labels)
             try:
                 value = reader()

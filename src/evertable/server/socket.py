@@ -129,7 +129,7 @@ class Socket:
         """Logs unexpected errors and closes the socket; a viewer that has left is not an error."""
         for failure in failures:
             if isinstance(failure, Exception) and not isinstance(failure, OSError):
-                log.error("socket_failed", exc_info=failure)
+                log.error("A socket failed and is closed", exc_info=failure)
                 await self._close(CloseCode.SERVER_FAILED, "the server failed; see its log")
 
     async def _read(self) -> None:

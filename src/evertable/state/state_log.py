@@ -1,4 +1,4 @@
-"""The state topic as a log: made with its settings, read to its end, appended to."""
+"""The state topic as a log: created with its settings, read to its end, appended to."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class StateLog:
         self.topic = topic
         self.shutdown = shutdown or Shutdown()
         self._kafka = kafka
-        self._trouble = ConnectionErrors(kafka.for_librdkafka())
+        self._connection_errors = ConnectionErrors(kafka.for_librdkafka())
         self._replication = replication
         self._timeout_s = timeout_s
 
@@ -73,8 +73,8 @@ class StateLog:
         timeout_s = self._timeout_s if timeout_s is None else timeout_s
         return StateReader(self._kafka.for_librdkafka(), self.topic, offset, timeout_s, self.shutdown)
 
-    def make(self) -> None:
-        """Makes the topic if it is missing, and waits until it can be used."""
+    def create_if_missing(self) -> None:
+        """Creates the topic if it is missing, and waits until it can be used."""
         admin = Admin(self._kafka.for_librdkafka())
         try:
             found = topics.find(admin, self.topic, timeout_s=self._left(min(_ASK_S, self._timeout_s)))
@@ -96,7 +96,7 @@ class StateLog:
                 **dict.fromkeys(("message.timeout.ms", "socket.timeout.ms"), TRANSACTION_MS),  # librdkafka requires it
                 "transactional.id": transactional_id,
                 "transaction.timeout.ms": TRANSACTION_MS,
-                "error_cb": self._trouble.note,
+                "error_cb": self._connection_errors.note,
             },
             logger=QUIET,
         )
@@ -110,7 +110,7 @@ class StateLog:
                 **_WRITING,
                 "enable.idempotence": False,  # it would take half a second; a repeated record does no harm
                 "message.timeout.ms": int(timeout_s * 1000),
-                "error_cb": self._trouble.note,
+                "error_cb": self._connection_errors.note,
             },
             logger=QUIET,
         )
@@ -122,13 +122,13 @@ class StateLog:
         error, message = reports[0]
         if error is not None:
             raise self.error(error)
-        self._trouble.clear()
+        self._connection_errors.clear()
         return place(message)[1]
 
     def error(self, error: KafkaError) -> EvertableError:
         """Explains to the operator why a write failed."""
         is_about_lock = error.code() == KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        return self._trouble.explain(
+        return self._connection_errors.explain(
             error, self.topic.removesuffix(f".{STATE}") if is_about_lock else self.topic, "Write"
         )
 

@@ -107,7 +107,7 @@ class StateTopic:
             self.owner = replace(self.owner, claimed=None, leaving=False)
             self._memory, self._fenced = StateFold(), None
             self._ownership = Ownership(self.owner.id, self._memory)
-            self._log.make()
+            self._log.create_if_missing()
             with closing(self._log.reader()) as reader:
                 self._ownership.fold(reader.to_the_end())
                 if not take_over:
@@ -178,7 +178,9 @@ class StateTopic:
         self._wait_for_others(reader, claim.at_ms, wait_s)
         gone = [each.owner for each in self._ownership.others]
         for owner in gone:
-            log.warning("owner_silent", owner=str(owner), waited_s=wait_s)
+            log.warning(
+                "An earlier owner of the app sends no heartbeat; taking over", owner=str(owner), waited_s=wait_s
+            )
         taken = LastOwner(self.owner)
         values = {record.key: encode(record) for record in (self.owner, taken)}
         self._commit({**values, **{owner.key: None for owner in gone}}, self._timeout_s)
@@ -204,7 +206,7 @@ class StateTopic:
         """Waits until none of them can be running, by the broker's clock; ours only measures the wait."""
         began = last_heartbeat = time.monotonic()
         for other in self._ownership.others:
-            log.info("owner_awaited", owner=str(other.owner))
+            log.info("Waiting for an earlier owner of the app to stop", owner=str(other.owner))
         while True:
             self._stop_if_succeeded(self._ownership)
             now = time.monotonic()
@@ -232,7 +234,7 @@ class StateTopic:
                 is_denied = ErrorKind.of(error) in (ErrorKind.UNAUTHENTICATED, ErrorKind.UNAUTHORIZED)
                 if is_denied or self._left(deadline) <= _RETRY_S:
                     raise self._log.error(error) from problem
-                log.debug("state_write_retried", error=error.str())
+                log.debug("Could not write to the state topic; retrying", error=error.str())
             except KafkaUnreachableError:
                 self._producer = None
                 if self._left(deadline) <= _RETRY_S:
@@ -295,9 +297,12 @@ class StateTopic:
     def _announce(self, value: bytes | None) -> None:
         """Writes this owner's record even if it no longer owns the app; a failure only makes its successor wait."""
         if not self._shutdown.left():
-            log.warning("owner_not_announced", error="There was no time left before the shutdown.")
+            log.warning(
+                "Could not announce this stop in the state topic; a successor waits longer",
+                error="There was no time left before the shutdown.",
+            )
             return
         try:
             self._log.append(self.owner.key, value, _ANNOUNCE_S)
         except EvertableError as error:
-            log.warning("owner_not_announced", error=str(error))
+            log.warning("Could not announce this stop in the state topic; a successor waits longer", error=str(error))

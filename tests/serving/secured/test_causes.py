@@ -45,7 +45,7 @@ def wait_for_line(app: Process, *words: str, before: int = 0) -> None:
 def test_each_cause_is_reported_and_can_be_repaired(
     secured: Secured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From another host's certificate to the last missing right; in the end there are rows."""
+    """The causes go from another host's certificate to the last missing right; in the end there are rows."""
     app, topics = f"t{uuid.uuid4().hex[:12]}", secured.topics("scram")
     needed = rights(app, topics)
     broker, stranger = secured.authority, Authority(tmp_path, "stranger")

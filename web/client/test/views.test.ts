@@ -58,17 +58,17 @@ describe('views', () => {
 
   it('show the current rows of the old one before the reason if they are refused', async () => {
     const platform = new FakePlatform();
-    const told: string[] = [];
+    const events: string[] = [];
     const client = platform.client();
     const subscription = client.subscribe('t', FIRST, {
-      page: ({ version }) => told.push(`page ${version}`),
-      refused: () => told.push('refused'),
+      page: ({ version }) => events.push(`page ${version}`),
+      refused: () => events.push('refused'),
     });
     await platform.pass(0);
     platform.socket.welcome().push(pageFrame({ tag: 2 }));
     subscription.view(THIRD);
     platform.socket.push(patchFrame({ tag: 2, cells: [[0, 1, 7]] })).push(errorFrame(3));
-    expect(told).toEqual(['page 10', 'page 11', 'refused']);
+    expect(events).toEqual(['page 10', 'page 11', 'refused']);
     expect(subscription.page?.rows[0]).toEqual(['Ada', 7]);
     platform.socket.push(patchFrame({ tag: 2, version: 12, cells: [[1, 1, 8]] }));
     expect(subscription.page?.rows).toEqual([

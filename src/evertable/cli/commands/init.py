@@ -21,7 +21,7 @@ def init(
 ) -> None:
     """Write a first evertable.yaml for two topics, from their records.
 
-    It infers columns, types and the key. Doubts are listed at the top of the file.
+    It infers columns, types and the key. Warnings are listed at the top of the file.
 
     Example:  evertable init users_v1 accounts_v1 --kafka localhost:9092
     """
@@ -50,8 +50,8 @@ def init(
     text = config_yaml(kafka, left, right, key)
     Config.model_validate(yaml.safe_load(text))  # fails here if the text is invalid
     file.write_text(text, encoding="utf-8")
-    for doubt in (*left.doubts, *right.doubts, *key.doubts):
-        typer.echo(f"Unsure: {doubt}.")
+    for warning in (*left.warnings, *right.warnings, *key.warnings):
+        typer.echo(f"Unsure: {warning}.")
     typer.echo(f"Wrote {file}: {left.topic} and {right.topic}, joined by {key.left} = {key.right}.")
     typer.echo(f"Next: review it, then run evertable check {file} and evertable serve {file}")
 

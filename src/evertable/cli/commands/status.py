@@ -15,7 +15,7 @@ from evertable.cli.options import Ca, TokenFile, Url, open_client
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from evertable.cli.overview import Overview
+    from evertable.cli.summary import StatusSummary
     from evertable.client.client import Client
 
 POLL_S = 1.0
@@ -37,75 +37,75 @@ def status(
     """
     from rich.console import Console
 
-    from evertable.cli.overview import read_overview
+    from evertable.cli.summary import read_summary
 
     console = Console(highlight=False)
     with suppress(KeyboardInterrupt), open_client(url, token_file, ca) as client:
-        overview = read_overview(client)
+        summary = read_summary(client)
         if not watch:
-            _print(overview, console)
+            _print(summary, console)
         elif sys.stdout.isatty() and not console.is_dumb_terminal:
-            _draw_changes(overview, client, console)
+            _draw_changes(summary, client, console)
         else:
-            _print_changes(overview, client)
+            _print_changes(summary, client)
 
 
-def _poll(overview: Overview, client: Client) -> Iterator[tuple[Overview, str]]:
-    """Yields the newest overview once a second, with the problem if the server is unreachable."""
-    from evertable.cli.overview import read_overview
+def _poll(summary: StatusSummary, client: Client) -> Iterator[tuple[StatusSummary, str]]:
+    """Yields the newest summary once a second, with the problem if the server is unreachable."""
+    from evertable.cli.summary import read_summary
     from evertable.client.errors import ServerUnreachableError
 
     problem = ""
     while True:
-        yield overview, problem
+        yield summary, problem
         time.sleep(POLL_S)
         try:
-            overview, problem = read_overview(client), ""
+            summary, problem = read_summary(client), ""
         except ServerUnreachableError as error:
             problem = f"{error.what} Retrying."
 
 
-def _draw_changes(overview: Overview, client: Client, console: Console) -> None:
+def _draw_changes(summary: StatusSummary, client: Client, console: Console) -> None:
     from rich.live import Live
 
     with Live(console=console, auto_refresh=False) as live:
-        for newest, problem in _poll(overview, client):
+        for newest, problem in _poll(summary, client):
             live.update(_drawing(newest, problem), refresh=True)
 
 
-def _print_changes(overview: Overview, client: Client) -> None:
+def _print_changes(summary: StatusSummary, client: Client) -> None:
     printed = ""
-    for newest, problem in _poll(overview, client):
+    for newest, problem in _poll(summary, client):
         line = problem or newest.line()
         if line != printed:
             typer.echo(line)
             printed = line
 
 
-def _print(overview: Overview, console: Console) -> None:
+def _print(summary: StatusSummary, console: Console) -> None:
     if console.is_terminal:
-        console.print(_drawing(overview))
+        console.print(_drawing(summary))
         return
-    for label, text in overview.facts.items():  # by echo, because rich would wrap long lines in a pipe
+    for label, text in summary.facts.items():  # by echo, because rich would wrap long lines in a pipe
         typer.echo(f"{label:<14}{text}")
-    if overview.building:
-        typer.echo(f"{'building':<14}{overview.progress}")
+    if summary.building:
+        typer.echo(f"{'building':<14}{summary.progress}")
 
 
-def _drawing(overview: Overview, problem: str = "") -> RenderableType:
+def _drawing(summary: StatusSummary, problem: str = "") -> RenderableType:
     from rich.console import Group
     from rich.progress_bar import ProgressBar
     from rich.table import Table
     from rich.text import Text
 
     table = Table.grid(padding=(0, 2))
-    for label, text in overview.facts.items():
+    for label, text in summary.facts.items():
         colour = ("green" if text in ("live", "ready") else "yellow") if label == "state" else "default"
         table.add_row(Text(label, style="bold"), Text(text, style=colour))
     parts: list[RenderableType] = [table]
-    if overview.building:
-        unknown = overview.fraction is None
-        parts += [Text(overview.progress), ProgressBar(total=1, completed=overview.fraction or 0, pulse=unknown)]
+    if summary.building:
+        unknown = summary.fraction is None
+        parts += [Text(summary.progress), ProgressBar(total=1, completed=summary.fraction or 0, pulse=unknown)]
     if problem:
         parts.append(Text(problem, style="yellow"))
     return Group(*parts)

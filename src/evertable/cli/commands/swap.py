@@ -71,17 +71,17 @@ def print_outcome(client: Client, answer: Mapping[str, Any], *, wait: bool, time
 def _progress(client: Client) -> str:
     from rich.markup import escape
 
-    from evertable.cli.overview import read_overview
+    from evertable.cli.summary import read_summary
     from evertable.errors import EvertableError
 
     with suppress(EvertableError):  # the server may be restarting
-        if progress := read_overview(client).progress:
+        if progress := read_summary(client).progress:
             return escape(f"Waiting: {progress}")
     return WAITING
 
 
 def _live_wiring(client: Client) -> str:
-    from evertable.cli.overview import wiring_of
+    from evertable.cli.summary import wiring_of
     from evertable.errors import EvertableError
 
     with suppress(EvertableError):

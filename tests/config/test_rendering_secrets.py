@@ -69,7 +69,7 @@ def everything_shown(load_text: Load, text: str, env: dict[str, str]) -> str:
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("place", RIGHT)
 def test_wherever_it_is_put(load_text: Load, place: str, form: str) -> None:
-    """In every value, even in an invalid one."""
+    """Every value may hold it, even an invalid one."""
     quoted = form.replace("[", '["').replace("]", '"]') if form.startswith("[") else f'"{form}"'
     message = everything_shown(load_text, TEMPLATE.format_map(RIGHT | {place: quoted}), {"MY_SECRET": SECRET})
     assert SECRET not in message
@@ -77,7 +77,7 @@ def test_wherever_it_is_put(load_text: Load, place: str, form: str) -> None:
 
 @given(st.sets(st.sampled_from(list(RIGHT))), st.sets(st.sampled_from(list(RIGHT))), st.sampled_from(FORMS[:3]))
 def test_whatever_else_is_wrong(load_text: Load, secret: set[str], wrong: set[str], form: str) -> None:
-    """Several problems at once, with and without secrets."""
+    """There are several problems at once, with and without secrets."""
     values = RIGHT | dict.fromkeys(wrong, '"?!"') | dict.fromkeys(secret, f'"{form}"')
     assert SECRET not in everything_shown(load_text, TEMPLATE.format_map(values), {"MY_SECRET": SECRET})
 
@@ -104,7 +104,7 @@ def test_in_a_line_that_is_no_configuration(load_text: Load, line: str) -> None:
 
 
 def test_masks_stand_where_secrets_are(load_text: Load) -> None:
-    """Of one length whatever the secret's; other values are shown."""
+    """All masks have one length, whatever the secret's; other values are shown."""
     values = RIGHT | {"topic": '"${file:secret}"', "password": '"${MY_SECRET}"', "column": '"${TYPE:-int}"'}
     config = load_text(TEMPLATE.format_map(values), {"MY_SECRET": "s"}, {"secret": SECRET})
     shown = effective(config)
@@ -125,7 +125,7 @@ def test_a_short_secret_is_hidden_where_it_is_wrong(load_text: Load) -> None:
 @pytest.mark.parametrize("token", [SECRET, f"{SECRET} two", f"[{SECRET}]", f"{{{SECRET}: x}}", f"'{SECRET}\u00e9'"])
 @pytest.mark.parametrize("variable", ["", "EVERTABLE_TOKEN", "EVERTABLE_SERVER__TOKEN"])
 def test_a_token_in_the_clear(load_text: Load, token: str, variable: str) -> None:
-    """Wherever it is, valid or not, and with a host that requires one."""
+    """It is hidden wherever it is, valid or not, and with a host that requires one."""
     for host in ("localhost", "0.0.0.0", "no/host"):  # noqa: S104
         written = RIGHT | {"host": host} | ({"token": "null"} if variable else {"token": token})
         env = {variable: token} if variable else {}

@@ -27,7 +27,7 @@ MARKS: dict[str, Callable[[Any], str]] = {"name": lambda name: str(name).split()
 """Columns that identify the pair of topics of a row."""
 
 
-class Audience:
+class Viewers:
     """Viewers of these tables, each with one socket; ``problems`` lists what went wrong."""
 
     def __init__(self, url: str, viewers: int, tables: tuple[str, ...]) -> None:
@@ -38,7 +38,7 @@ class Audience:
         self.pictures = [{table: Picture() for table in tables} for _ in range(viewers)]
         self._url = url.replace("http", "ws", 1) + "/ws"
         self._closing = False
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="test-audience", daemon=True)
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="test-viewers", daemon=True)
 
     def publications(self) -> set[int]:
         """Returns the publications that viewers have now."""

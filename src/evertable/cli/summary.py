@@ -14,7 +14,7 @@ _NOT_IN_LINE = ("state", "wiring", "memory", "last applied", "lingering")
 
 
 @dataclass(frozen=True)
-class Overview:
+class StatusSummary:
     """A server's status for people."""
 
     facts: Mapping[str, str]
@@ -34,7 +34,7 @@ class Overview:
         return "; ".join(filter(None, [self.facts["state"], self.facts["wiring"], *facts, self.progress]))
 
 
-def read_overview(client: Client) -> Overview:
+def read_summary(client: Client) -> StatusSummary:
     """Requests the status and the newest generations."""
     from evertable.client.errors import ServerRefusedError, decoding
 
@@ -44,10 +44,10 @@ def read_overview(client: Client) -> Overview:
     except ServerRefusedError:  # a server without an orchestrator has no such table
         generations = []
     with decoding():
-        return overview(status, generations)
+        return summary(status, generations)
 
 
-def overview(status: Mapping[str, Any], generations: Sequence[Mapping[str, Any]] = ()) -> Overview:
+def summary(status: Mapping[str, Any], generations: Sequence[Mapping[str, Any]] = ()) -> StatusSummary:
     """Formats an answer of ``/api/status`` and rows of the table ``generations``, the newest first."""
     from evertable.client.text import visible
 
@@ -74,7 +74,7 @@ def overview(status: Mapping[str, Any], generations: Sequence[Mapping[str, Any]]
             build = {"rows": new["rows"] or 0, "fraction": None}
         building = f"generation {new['generation']} is {new['state']}: {wiring_of(new)}, {build['rows']:,} rows"
         fraction = build["fraction"]
-    return Overview({label: visible(text) for label, text in facts.items() if text}, visible(building), fraction)
+    return StatusSummary({label: visible(text) for label, text in facts.items() if text}, visible(building), fraction)
 
 
 def wiring_of(row: Mapping[str, Any]) -> str:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from tests.proxy import Proxy, broker_behind_proxy
+from tests.serving.faults import delete_topic, fresh_name, jvm_of, make_topic, user
 from tests.serving.rig import App, Records, config
 from tests.serving.topics import Pair
-from tests.serving.trouble import delete_topic, fresh_name, jvm_of, make_topic, user
 from tests.sockets import listening
 from tests.waiting import wait_until
 
@@ -66,7 +66,7 @@ def test_tables_behind_dead_connections_are_stale_until_they_have_caught_up(
 def test_a_deleted_topic_makes_its_tables_stale(
     behind_proxy: tuple[EmbeddedBroker, Proxy], topics: Pair, tmp_path: Path
 ) -> None:
-    """Earlier than Spark notices, which is at the end of an epoch."""
+    """They are stale before Spark notices, which is at the end of an epoch."""
     broker, _ = behind_proxy
     engine = {"interval_s": 600, "checkpoint_dir": str(tmp_path / "checkpoints")}
     with App(config(broker.bootstrap, f"t{uuid.uuid4().hex[:12]}", topics, tmp_path, engine=engine)) as app:

@@ -128,7 +128,7 @@ def test_a_filter_is_applied_before_the_sort() -> None:
 
 
 def test_few_of_many_rows_may_pass() -> None:
-    """Then only those rows are taken, instead of whole columns."""
+    """Only those rows are taken then, instead of whole columns."""
     columns_ = columns(x="long", name="string")
     rows = [(i % 5, None if i % 3 else f"name {i % 2}") for i in range(300)]
     where = "name ends with '1' and x in (1, 4)"

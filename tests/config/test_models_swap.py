@@ -68,7 +68,7 @@ def test_without_a_control_topic_its_name_is_free(load_text: Load, minimal: str)
     ],
 )
 def test_each_app_has_its_own_control_topic(load_text: Load, minimal: str, written: str, topic: str) -> None:
-    """Unless another one is configured."""
+    """Another one may be configured."""
     assert load_text(minimal + written).control.topic == topic
 
 

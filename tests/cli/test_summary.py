@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evertable.cli.overview import duration, overview
+from evertable.cli.summary import duration, summary
 
 STATUS: dict[str, Any] = {
     "ready": True,
@@ -35,7 +35,7 @@ GENERATIONS = [
 
 def test_everything() -> None:
     """All facts have labels and units, and control characters are escaped."""
-    found = overview(STATUS, GENERATIONS)
+    found = summary(STATUS, GENERATIONS)
     assert found.facts == {
         "wiring": "users_v1, left join with accounts_v1",
         "state": "live",
@@ -61,16 +61,16 @@ def test_unknown_facts_are_left_out() -> None:
     """Nothing is live before the first generation, or without an orchestrator."""
     start = {"ready": False, "generation": 0, "publication": 0, "orchestrator": None, "memory": STATUS["memory"]}
     facts = {"wiring": "not known yet", "state": "not ready", "memory": "312 MB"}
-    assert overview(start).facts == facts
-    assert overview(start).progress == ""
-    assert overview({**start, "ready": True}).facts["state"] == "ready"
+    assert summary(start).facts == facts
+    assert summary(start).progress == ""
+    assert summary({**start, "ready": True}).facts["state"] == "ready"
 
 
 def test_progress_of_another_generation_is_ignored() -> None:
     """The status and the generations are requested one after the other."""
-    found = overview({**STATUS, "build": {"generation": 7, "fraction": 0.9, "rows": 5}}, GENERATIONS)
+    found = summary({**STATUS, "build": {"generation": 7, "fraction": 0.9, "rows": 5}}, GENERATIONS)
     assert found.progress == "generation 8 is warming: u2, asof join with a2, 3,000 rows"
-    assert overview(STATUS, GENERATIONS[1:]).progress == ""
+    assert summary(STATUS, GENERATIONS[1:]).progress == ""
 
 
 def test_durations() -> None:
