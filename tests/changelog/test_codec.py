@@ -150,7 +150,7 @@ REJECT = Encoder(users_and_accounts()).reject(SourceRef(RIGHT, 3, 99, 5), "INVAL
         (b"", "has only 0 bytes"),
         (ROW[:27], "has only 27 bytes"),
         (broken(ROW, 0, b"\x01"), "has format version 1; this program reads version 3"),
-        (broken(ROW, 1, b"\x06"), "has the unknown kind 6"),
+        (broken(ROW, 1, b"\x07"), "has the unknown kind 7"),
         (broken(ROW, 2, b"\x02"), "has the unknown side 2"),
         (broken(ROW, 3, b"\x02"), "has mode 2, which its kind and side do not have in inner joins"),
         (broken(ROW, 3, b"\x00"), "has 8 bytes for 1 matches in mode 0"),
@@ -253,6 +253,7 @@ def test_a_malformed_batch_is_named(message: bytes, what: str) -> None:
 
 
 BARRIER = Encoder(users_and_accounts()).barrier({(LEFT, 3): 99})
+QUARANTINE = Encoder(users_and_accounts()).quarantine(b"hot", RIGHT, [5, 6])
 
 
 @pytest.mark.parametrize(
@@ -261,8 +262,22 @@ BARRIER = Encoder(users_and_accounts()).barrier({(LEFT, 3): 99})
         (BARRIER[:-1], "has 15 bytes for the 1 ends of a barrier"),
         (BARRIER[:30], "has -14 bytes for the 1 ends of a barrier"),
         (broken(BARRIER, 44, b"\x02"), "has an end of an unknown side"),
+        (QUARANTINE[:-1], "has 15 bytes for 2 quarantined rows"),
+        (broken(QUARANTINE, 28, b"\xff"), "has -236 bytes for 2 quarantined rows"),
+        (QUARANTINE[:-1] + b"\xff", "quarantines a negative row id"),
     ],
 )
-def test_a_damaged_barrier_is_named(record: bytes, what: str) -> None:
+def test_a_damaged_barrier_or_quarantine_is_named(record: bytes, what: str) -> None:
     with pytest.raises(ChangelogError, match=f"record 1 {what}"):
         Decoder(users_and_accounts()).decode([ROW, record])
+
+
+def test_a_quarantine_names_rows_of_both_sides_and_the_key() -> None:
+    """Rows that came later are marked themselves, and keep their columns."""
+    encoder = Encoder(users_and_accounts())
+    later = encoder.quarantined_row(SourceRef(LEFT, 0, 9, 5), ["hot", "Ann", 42])
+    changes = Decoder(users_and_accounts()).decode([encoder.quarantine(b"hot", LEFT, [1]), QUARANTINE, later, later])
+    assert [ids.tolist() for ids in changes.quarantined] == [[9, 9, 1], [5, 6]]
+    assert changes.quarantined_keys == (b"hot",)
+    assert plain(changes.rows[LEFT]) == [[9, 5, "hot", "Ann", 42]] * 2
+    assert changes.matches.num_rows == 0

@@ -15,6 +15,7 @@ from evertable.control.messages import Condition
 from evertable.engine import failures
 from evertable.server import refusals
 from evertable.server.metrics import METRICS
+from evertable.tables.generation import TOO_MANY_MATCHES
 
 SOURCES = ROOT / "src" / "evertable"
 DOCS = ROOT / "docs"
@@ -56,7 +57,7 @@ SERVER = REQUESTS | REFUSED | {name for name, _ in refusals.ROUTING.values()} | 
 TEMPORARY = failures._TEMPORARY.keys() | {failures.classify("").condition}
 WANTED: dict[str, set[str]] = {
     START: own(errors).keys() - REQUESTS,
-    DEAD_LETTERS: REJECTED,
+    DEAD_LETTERS: REJECTED | {TOO_MANY_MATCHES},
     QUERIES: set(failures._FINAL),
     CLIENTS: own(client_errors).keys() | SWAPS | {"ACCESS_DENIED"} | (BY_CLIENTS - REFUSED),
 }

@@ -81,7 +81,7 @@ def test_kill_9_of_the_jvm_around_a_barrier(
     """What was committed is complete in the changelog in any case, so that the generation could be resumed."""
     records, third = packed(90, number=len(moment)), 30
     interval_s = 5 if moment == "behind the commit" else 3_600
-    with new_generation(JoinType.ASOF, partitions=2) as generation:
+    with new_generation(JoinType.ASOF) as generation:
         generation.send(records[:third])
         spec = generation.build().built.spec
         engine.start(replace(spec, interval_s=interval_s))

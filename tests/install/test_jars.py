@@ -164,5 +164,6 @@ def test_the_lock_names_every_set_and_the_versions_of_the_design() -> None:
     assert [str(one.coordinate) for one in locked if one.set_name != "broker"] == [
         "org.eclipse.jdt:ecj:3.42.0",
         "org.apache.kafka:kafka-clients:4.3.1",
+        "org.bitbucket.b_c:jose4j:0.9.6",
     ]
     assert Coordinate("org.apache.kafka", "kafka_2.13", "4.3.1") in {one.coordinate for one in locked}

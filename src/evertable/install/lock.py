@@ -10,9 +10,9 @@ from evertable.install import ivy
 from evertable.install.ivy import Coordinate
 from evertable.install.jars import LOCK_FILE, LockedJar, SetName, sha256_of
 
-# What Kafka's clients depend on is part of Spark.
+# All else that Kafka's clients depend on is part of Spark.
 _WITHOUT_DEPENDENCIES: dict[SetName, tuple[str, ...]] = {
-    "engine": ("org.apache.kafka:kafka-clients:4.3.1",),
+    "engine": ("org.apache.kafka:kafka-clients:4.3.1", "org.bitbucket.b_c:jose4j:0.9.6"),  # jose4j: for OAuth
     "ecj": ("org.eclipse.jdt:ecj:3.42.0",),
 }
 # The broker logs through slf4j 1.7; without the binding its log would be lost.

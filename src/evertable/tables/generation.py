@@ -26,6 +26,7 @@ from evertable.tables.source import TIMESTAMP, SourceTable
 from evertable.tables.waiting import WaitingMatches
 
 MAX_DEAD_LETTERS = 10_000
+TOO_MANY_MATCHES = "TOO_MANY_MATCHES"
 
 _COLUMN = re.compile(r"column '(.*?)'(?= |:)")
 """Finds the column in the reason of a reject."""
@@ -126,7 +127,9 @@ class GenerationTables:
         fresh = [key for key in keys if key not in self._quarantined_keys]
         self._quarantined_keys.update(fresh)
         left, right = self.inputs
-        reasons = [f"TOO_MANY_MATCHES: the key {_shown_key(left, key)} has more than join.max_matches" for key in fresh]
+        reasons = [
+            f"{TOO_MANY_MATCHES}: the key {_shown_key(left, key)} has more than join.max_matches" for key in fresh
+        ]
         names, topics = f"{left.name}, {right.name}", f"{left.topic}, {right.topic}"
         self.dead_letters.append(
             [
