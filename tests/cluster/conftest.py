@@ -17,7 +17,7 @@ SPARK = {
     "spark.driver.bindAddress": HOST,
     "spark.driver.memory": "1g",
     "spark.executor.memory": "700m",
-    "spark.kafka.producer.cache.timeout": "1s",
+    "spark.sql.shuffle.partitions": "2",  # so that rows cross between executors
 }
 
 if "EVERTABLE_TEST_CLUSTER" not in os.environ:  # six JVMs and minutes: scripts/test --cluster

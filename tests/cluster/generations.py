@@ -38,7 +38,9 @@ def joins(bootstrap: str, topics: tuple[str, str], engine: Engine, folder: Path)
     with ExitStack() as stack:
         made = []
         for number, join in enumerate(JoinType, 1):
-            wiring = config(bootstrap, *topics, join).model_copy(update={"app": folder.name})
+            wiring = config(bootstrap, *topics, join)
+            engine_section = wiring.engine.model_copy(update={"readers": 2})
+            wiring = wiring.model_copy(update={"app": folder.name, "engine": engine_section})
             generation = Generation(wiring, number, engine, folder / f"checkpoint-{number}")
             made.append(generation)
             stack.callback(lambda each: each.reader.close(), generation)

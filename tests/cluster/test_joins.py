@@ -14,13 +14,13 @@ from evertable.changelog.schema import Side
 from evertable.engine.process import Engine
 
 FAR = 2**62
-"""A timestamp that overflows Spark's: the connector's class, which ours replaces, would end the query."""
+"""A timestamp that overflows in microseconds."""
 
 
 def test_all_joins_equal_the_reference(
     broker: EmbeddedBroker, new_topic: Callable[..., str], engine: Engine, tmp_path: Path
 ) -> None:
-    """Half of the records are sent before the start; executors use our class instead of the connector's."""
+    """Half of the records are sent before the start; two readers and two matchers are on any of the executors."""
     records = packed(60, number=1)
     any_time = {"message.timestamp.after.max.ms": str(2**63 - 1)}
     topics = (new_topic(3, **any_time), new_topic(3, **any_time))

@@ -27,7 +27,8 @@ def test_a_swap_and_a_rollback_on_a_cluster(
         "users": {"topic": topics[0], "key": "userId", "columns": {**USERS, **PLACE["u"]}},
         "accounts": {"topic": topics[1], "key": "userId", "columns": {**ACCOUNTS, **PLACE["a"]}},
     }
-    engine = {"master": cluster.url, "interval_s": 5, "checkpoint_dir": str(tmp_path / "checkpoints"), "spark": SPARK}
+    folder = str(tmp_path / "checkpoints")
+    engine = {"master": cluster.url, "interval_s": 5, "readers": 2, "checkpoint_dir": folder, "spark": SPARK}
     with App(config(broker.bootstrap, "cluster", topics, tmp_path, sources=sources, engine=engine)) as app:
         wait_until(lambda: app.status.get("state") == "live", lambda: str(app.logs[-3:]))
         assert Counter(at_once(app).joined) == at_once(app).reference(JoinType.LEFT)

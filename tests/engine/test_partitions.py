@@ -17,8 +17,10 @@ from tests.waiting import wait_until
 from evertable.broker import EmbeddedBroker
 from evertable.changelog.schema import Side
 from evertable.config import JoinType
+from evertable.config.models import Engine as Section
 from evertable.engine.launch import EngineSettings
 from evertable.engine.process import Engine
+from evertable.engine.session import LOCAL_SLOTS
 
 LONG_S = 3_600
 """An epoch that is longer than any test."""
@@ -78,13 +80,14 @@ def test_spark_listens_on_loopback_only(engine: Engine, new_generation: NewGener
 @pytest.mark.parametrize("readers", [2, 3])
 def test_several_readers_give_the_same_result(new_generation: NewGeneration, tmp_path: Path, readers: int) -> None:
     """Rows of a key meet in one bucket, whichever reader has read them; barriers come from all."""
-    spark = {"spark.sql.shuffle.partitions": "2"}
+    settings = EngineSettings.of(Section(readers=readers), tmp_path / "spark.log")
     generation = new_generation(JoinType.ASOF, partitions=4)
-    with Engine(EngineSettings(log=tmp_path / "spark.log", spark=spark)) as engine, generation:
+    with Engine(settings) as engine, generation:
         generation.engine = engine
         generation.send(packed(40, number=readers))
         generation.build()
         engine.start(replace(generation.built.spec, readers=readers))
+        assert engine.free_slots() == LOCAL_SLOTS - 2 * readers
         generation.read_until(lambda: generation.built.backlog.is_read(generation.positions))
         generation.send(packed(20, number=7))
         generation.read()

@@ -38,7 +38,8 @@ class EngineSettings:
 
     @classmethod
     def of(cls, config: EngineConfig, log: Path) -> EngineSettings:
-        return cls(config.master, config.spark.reveal(), log, environment=config.environment)
+        spark = {"spark.sql.shuffle.partitions": str(config.readers), **config.spark.reveal()}
+        return cls(config.master, spark, log, environment=config.environment)
 
 
 class Child:

@@ -72,6 +72,7 @@ def _layout(config: Config) -> dict[str, str]:
         "max_matches": str(config.join.max_matches),
         "max_ahead_s": f"{config.left.max_ahead_s}, {config.right.max_ahead_s}",
         "trigger": config.engine.trigger.value,
+        "readers": str(config.engine.readers),
         "changelog format": str(VERSION),
         "engine format": str(ENGINE_FORMAT),
     }
