@@ -20,8 +20,8 @@ import scala.jdk.javaapi.CollectionConverters;
 /**
  * The keyed operator: lets each row pass through and attaches the ids of the rows that it matches.
  *
- * <p>Rows come in packs, each of them of one bucket, that is of the keys that one shuffle partition has. Spark's own
- * cost of a row, as large as that of joining it, is paid once for a pack.
+ * <p>Rows come in packs, each of them of one bucket, that is of the keys that one state partition has. Spark's own cost of
+ * a row, as large as that of joining it, is paid once for a pack.
  */
 public final class KeyedJoin extends StatefulProcessor<Integer, Row, byte[]> {
   private static final long serialVersionUID = 1;
@@ -36,6 +36,7 @@ public final class KeyedJoin extends StatefulProcessor<Integer, Row, byte[]> {
   private transient long[] words, ahead; // matches of the record to write, and of the one behind it
   private transient Map<Key, Members> known; // what changed of them is written at the next barrier
   private transient Message message;
+  private transient Integer only; // bucket: what waits to be written belongs to it
 
   private KeyedJoin(Join join, long maxMatches) {
     this.join = join;
@@ -58,6 +59,8 @@ public final class KeyedJoin extends StatefulProcessor<Integer, Row, byte[]> {
   }
 
   @Override public scala.collection.Iterator<byte[]> handleInputRows(Integer bucket, scala.collection.Iterator<Row> packs, TimerValues timers) {
+    if (only == null) only = bucket;
+    if (!only.equals(bucket)) throw new IllegalStateException("a state partition has two buckets, " + only + " and " + bucket);
     return CollectionConverters.asScala(new Joining(packs));
   }
 
