@@ -125,6 +125,11 @@ class Rig:
         return [*latest_first][::-1]
 
     @property
+    def first_closed(self) -> list[str]:
+        """The same, where of each part only the first time counts."""
+        return [*dict.fromkeys(part for part, what in self.noted if what == "closed")]
+
+    @property
     def logs(self) -> str:
         table = self.application.catalog.current.tables[LOGS]
         assert isinstance(table, BoundedTable)

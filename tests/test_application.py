@@ -213,6 +213,25 @@ def test_all_waits_of_a_stop_share_one_deadline(rig: Rig, tmp_path: Path, monkey
     assert {*rig.closed} == {*PARTS}
 
 
+def test_a_start_that_fails_has_the_same_deadline(rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evertable.application.Shutdown", lambda: Shutdown(within_s=0.0))
+    rig.application = Application(CONFIG, folder=tmp_path)
+    rig.at["claim"] = failing(AppRunningError("The app is already running."))
+    rig.run()
+    assert isinstance(rig.failure, AppRunningError)
+    assert rig.timeouts_s == [0.0]
+
+
+def test_a_stop_is_announced_while_generations_end(rig: Rig) -> None:
+    """A successor waits for it then; watch and listener end meanwhile, too."""
+    run_until_live(rig)
+    rig.at["end"] = rig.block
+    rig.application.stop()
+    rig.wait_for(lambda: "announce" in rig.reached and rig.reached.count("leaving") == 2)
+    rig.released.set()
+    assert rig.failure is None
+
+
 def test_a_fenced_owner_halts_its_generations_and_raises(rig: Rig) -> None:
     """It deletes nothing, because all belongs to its successor, which waits until the state topic is closed."""
     run_until_live(rig)
@@ -222,6 +241,14 @@ def test_a_fenced_owner_halts_its_generations_and_raises(rig: Rig) -> None:
     assert (rig.generations[1].is_halted, rig.generations[1].ended) == (True, False)
     assert ("sweeper", "dropped") in rig.noted
     assert rig.closed == PARTS[::-1]
+
+
+def test_the_sweeper_is_closed_when_nothing_is_written_any_more(rig: Rig) -> None:
+    """It must not delete a changelog to which Spark writes, nor a generation that the state still names."""
+    run_until_live(rig)
+    rig.at["heartbeat"] = failing(FencedError("Another Evertable took over."))  # then the orchestrator closes nothing
+    assert isinstance(rig.failure, FencedError)
+    assert rig.first_closed[:5] == ["listener", "watch", "state writer", "engine", "sweeper"]
 
 
 def test_an_owner_that_is_fenced_while_spark_starts_raises(rig: Rig) -> None:
