@@ -216,6 +216,7 @@ class Application:
         self._watch.start()
         ends.callback(lambda: self._watch.close(shutdown.left()))
         orchestrator.start(first)
+        ends.callback(orchestrator.stop)  # for when a step below fails
         listener = self._listen(reading)
         if listener is not None:
             ends.callback(lambda: listener.close(shutdown.left()))
