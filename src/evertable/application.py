@@ -128,8 +128,8 @@ class Application:
             topics=partial(asyncio.to_thread, selectable_topics, self._config),
         )
         async with serving(app, self._config.server) as url:
-            self._on_up(url)
             try:
+                self._on_up(url)
                 await asyncio.to_thread(self._own_the_app, app.hub, url)
             finally:
                 if self._writer is not None:
