@@ -64,6 +64,7 @@ def serving(bootstrap: str, pair: tuple[str, str], join: str) -> Iterator[Served
             for source in (config.left, config.right)
         },
         "join": {"type": join},
+        "swap": {"linger_s": 0},
         "server": {"port": 0},
     }
     with tempfile.TemporaryDirectory() as folder:
@@ -75,8 +76,9 @@ def serving(bootstrap: str, pair: tuple[str, str], join: str) -> Iterator[Served
             served.stop()
 
 
-def live(served: Served, topic: str) -> None:
-    while topic not in str(served.http.get("/api/tables/orchestrator_status/rows").json()["rows"]):
+def wait_live(served: Served, topic: str) -> None:
+    """Waits until the wiring that people see has this topic."""
+    while served.http.get("/api/status").json()["orchestrator"]["usersTopic"] != topic:
         time.sleep(0.02)
 
 
@@ -101,7 +103,7 @@ def measure_partitions(bootstrap: str, partitions: int, minutes: float) -> None:
             users, accounts = pairs[(number + 1) % 2]
             begin = time.perf_counter()
             served.http.post("/api/control", json={"usersTopic": users, "accountsTopic": accounts})
-            live(served, users)
+            wait_live(served, users)
             took.append(time.perf_counter() - begin)
         time.sleep(SETTLE_S)
         begin_usage, spent = usage(served.pid), machine.Spent(served.pid)
