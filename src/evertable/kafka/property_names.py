@@ -11,7 +11,7 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Accepted but not used, and why. Spark's connector rejects several of them.
+# Accepted but not used, and why.
 NOT_USED: dict[str, str] = {
     "group.id": "no consumer group is joined",
     "group.instance.id": "no consumer group is joined",
@@ -25,7 +25,7 @@ NOT_USED: dict[str, str] = {
     "value.deserializer": "records are read as bytes and parsed by Evertable",
     "key.serializer": "the changelog has a format of its own",
     "value.serializer": "the changelog has a format of its own",
-    "interceptor.classes": "Spark's connector allows no interceptors",
+    "interceptor.classes": "Evertable runs no interceptors",
     "acks": "the changelog is always written with acks=all",
     "enable.idempotence": "the changelog is always written with an idempotent producer",
     "retries": "the changelog is always written with an idempotent producer",
